@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/subscriptions"
 
 	"contactbase/internal/member"
 )
@@ -35,10 +36,12 @@ func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
 		return e.Next()
 	})
 	app.OnRealtimeSubscribeRequest().BindFunc(func(e *core.RealtimeSubscribeRequestEvent) error {
-		for _, topic := range e.Subscriptions {
-			name, options, _ := strings.Cut(topic, "?")
+		wanted := subscriptions.NewDefaultClient() // reads the options of topics as PocketBase does
+		wanted.Subscribe(e.Subscriptions...)
+		for topic, options := range wanted.Subscriptions() {
+			name, _, hasOptions := strings.Cut(topic, "?")
 			name, _, _ = strings.Cut(name, "/")
-			if options != "" && !e.HasSuperuserAuth() && isMembers(e.App, name) {
+			if hasOptions && !e.HasSuperuserAuth() && (isMembers(e.App, name) || reachesMembers(e.App, options.Query["filter"]+" "+options.Query["expand"])) {
 				return refuseQuery(e.RequestEvent)
 			}
 		}

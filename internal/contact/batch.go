@@ -26,8 +26,9 @@ type Batch struct {
 	pending []pendingCreate
 	events  event.Batch
 
-	gone  []*Contact // deleted, and not yet erased elsewhere
-	erase Erase
+	related bool       // whether a relation of an admin may lead to contacts
+	gone    []*Contact // deleted, and not yet erased elsewhere
+	erase   Erase
 }
 
 // pendingCreate is a new contact that is not yet written.
@@ -183,20 +184,20 @@ func (b *Batch) Delete(id, cause string) error {
 	if err != nil {
 		return err
 	}
-	if related { // the deletion may fail, or delete other contacts, and writes its own event
-		if err := b.Close(); err != nil {
-			return err
-		}
-		return sqlite.Savepoint(b.app, func() error { return Delete(b.app, b.tenantID, id, cause) })
-	}
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	return remove(b.app, b.tenantID, id, cause, b)
+	if b.related = related; !related {
+		return remove(b.app, b.tenantID, id, cause, b)
+	}
+	if err := b.events.Flush(b.app); err != nil { // the deletion writes its own event, and may delete other contacts
+		return err
+	}
+	return sqlite.Savepoint(b.app, func() error { return remove(b.app, b.tenantID, id, cause, b) })
 }
 
-// deleteRecord deletes a record that was read in this transaction, and to which no relation leads. It gathers the event, and what to erase.
-func (b *Batch) deleteRecord(e *core.RecordEvent, erase Erase) error {
+// deleteUnrelated deletes a record that was read in this transaction, and to which no relation leads. It gathers the event.
+func (b *Batch) deleteUnrelated(e *core.RecordEvent, erase Erase) error {
 	if err := e.Next(); err != nil {
 		return err
 	}
@@ -205,9 +206,11 @@ func (b *Batch) deleteRecord(e *core.RecordEvent, erase Erase) error {
 	if _, err := sqlite.Run(b.app, effects.search); err != nil {
 		return err
 	}
-	b.gone, b.erase = append(b.gone, c), erase
+	b.eraseLater(c, erase)
 	return b.withTx(func(tx *Tx) error { return b.events.Add(tx, effects.event, time.Now()) })
 }
+
+func (b *Batch) eraseLater(c *Contact, erase Erase) { b.gone, b.erase = append(b.gone, c), erase }
 
 // Flush writes the contacts that were gathered.
 func (b *Batch) Flush() error {

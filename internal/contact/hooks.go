@@ -121,8 +121,9 @@ func updateRecord(e *core.RecordEvent) error {
 }
 
 func (h Hooks) deleteRecord(e *core.RecordEvent) error {
-	if batch, _ := e.Record.GetRaw(batchField).(*Batch); batch != nil {
-		return batch.deleteRecord(e, h.Erase)
+	batch, _ := e.Record.GetRaw(batchField).(*Batch)
+	if batch != nil && !batch.related {
+		return batch.deleteUnrelated(e, h.Erase)
 	}
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
@@ -139,6 +140,10 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		}
 		if err := deleted(tenantID, c, causeOf(e.Record)).write(tx, time.Now()); err != nil {
 			return err
+		}
+		if batch != nil {
+			batch.eraseLater(c, h.Erase)
+			return nil
 		}
 		return h.Erase(tx, tenantID, c)
 	})
