@@ -15,7 +15,6 @@ func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender
 	erase := func(tx core.App, tenantID string, deleted ...*contact.Contact) error {
 		return retention.EraseContacts(tx, deliveries, tenantID, deleted)
 	}
-	bindPresence(app)
 	bindAudit(app)
 	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})
 	bindRecipients(app, deliveries)

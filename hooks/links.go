@@ -47,12 +47,12 @@ func bindLinks(app core.App) {
 	})
 }
 
-// unlessLink continues a request, unless a portal link sent it, or a member who has lost the session meanwhile.
+// unlessLink continues a request, unless a portal link sent it.
 func unlessLink(e *core.RequestEvent, next func() error) error {
 	if isLink(e.Auth) {
 		return e.ForbiddenError("A portal link may not do this.", nil)
 	}
-	return ifPresent(e, next)
+	return next()
 }
 
 // isLink reports whether a record is a portal link's; record may be nil.

@@ -17,12 +17,13 @@ import (
 type mailbox struct {
 	*door
 	server *testkit.MailServer
+	read   int // mails
 }
 
 func newMailbox(t *testing.T, set func(*core.Collection)) *mailbox {
 	t.Helper()
 	app := testkit.Reopen(t, testkit.NewApp(t)) // a test app of PocketBase sends no mails
-	m := &mailbox{newDoorOf(t, app), testkit.NewMailServer(t, app)}
+	m := &mailbox{door: newDoorOf(t, app), server: testkit.NewMailServer(t, app)}
 	settings := app.Settings()
 	settings.Meta.AppURL, settings.Meta.SenderAddress = "https://crm.example.com", "crm@example.com"
 	settings.RateLimits.Enabled = false
@@ -39,14 +40,12 @@ func newMailbox(t *testing.T, set func(*core.Collection)) *mailbox {
 
 var unfolded = strings.NewReplacer("=\r\n", "", "=3D", "=")
 
-// find returns what a pattern matches in the last mail, which must be to that address.
+// find waits for the next mail, which must be to that address, and returns what a pattern matches in it.
 func (m *mailbox) find(to, pattern string) string {
 	m.t.Helper()
-	mails := m.server.Mails()
-	if len(mails) == 0 {
-		m.t.Fatal("there is no mail")
-	}
-	last := mails[len(mails)-1]
+	testkit.Eventually(m.t, "a mail to "+to, func() bool { return len(m.server.Mails()) > m.read })
+	last := m.server.Mails()[m.read]
+	m.read++
 	found := regexp.MustCompile(pattern).FindStringSubmatch(unfolded.Replace(last.Text))
 	if last.To != to || found == nil {
 		m.t.Fatalf("the mail to %s has no %s:\n%s", last.To, pattern, last.Text)

@@ -86,7 +86,9 @@ func collectionIn(path string) (nameOrID string, found bool) {
 	return nameOrID, found
 }
 
-func isMembers(app core.App, nameOrID string) bool { return isAmong(app, nameOrID, membersCollections...) }
+func isMembers(app core.App, nameOrID string) bool {
+	return isAmong(app, nameOrID, membersCollections...)
+}
 
 func isAmong(app core.App, nameOrID string, names ...string) bool {
 	collection, err := app.FindCachedCollectionByNameOrId(nameOrID)
