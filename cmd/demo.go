@@ -25,6 +25,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/member"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
 )
@@ -194,7 +195,21 @@ func (d *demo) prepareTenant() (string, error) {
 		return "", fmt.Errorf("creating a key: %w", err)
 	}
 	d.key = credential.Minted(key.ProxyRecord())
-	return t.Id, nil
+	return t.Id, d.prepareMember(t.Id)
+}
+
+// prepareMember creates a member of the tenant, who can sign in to the portal.
+func (d *demo) prepareMember(tenantID string) error {
+	members, err := d.app.FindCollectionByNameOrId(member.CollectionName)
+	if err != nil {
+		return err
+	}
+	ada := core.NewRecord(members)
+	ada.Load(map[string]any{"tenant": tenantID, "role": member.RoleAdmin, "name": "Ada Lovelace", "email": "ada@example.com", "password": d.password})
+	if err := d.app.Save(ada); err != nil {
+		return fmt.Errorf("creating a member: %w", err)
+	}
+	return nil
 }
 
 // receive verifies signatures as an integrator's receiver would, over the raw body.
@@ -230,6 +245,7 @@ Contactbase is running at %[1]s, in a temporary directory that is deleted when y
 
   API key     %[2]s
   dashboard   %[1]s/_/    (admin@example.com, password %[3]s)
+  portal      %[1]s/portal/    (ada@example.com, the same password)
   reference   %[1]s/docs/reference
 
 Paste these into another shell:

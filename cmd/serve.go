@@ -162,6 +162,7 @@ func (s *served) show(app core.App, base string) {
   API        %[1]s/api/ext/v1
   reference  %[1]s/docs/reference
   dashboard  %[1]s/_/
+  portal     %[1]s/portal/
   data       %[2]s
 
 `, base, folder)

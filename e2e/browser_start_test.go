@@ -46,7 +46,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 
 	r := newReceiver(t)
 	b.click("Webhooks")
-	b.sees("Inspect, in this dashboard")
+	b.sees("Inspect, in the browser")
 	b.click("New webhook")
 	b.fill("URL", "ftp://example.com")
 	b.sees("The URL must begin with https:// or http://.")

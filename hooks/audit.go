@@ -94,13 +94,17 @@ func auditDelete(e *core.RecordEvent) error {
 	})
 }
 
-// auditSignIn writes sign-ins only: a refreshed token, and one that a superuser gets for a member, have no method.
+// auditSignIn writes sign-ins, also those of superusers as somebody else. A refreshed token has neither a method nor another record.
 func auditSignIn(e *core.RecordAuthRequestEvent) error {
-	if err := e.Next(); err != nil || e.AuthMethod == "" {
+	actor := e.Record
+	if e.AuthMethod == "" {
+		actor = e.Auth
+	}
+	if err := e.Next(); err != nil || actor == nil || e.AuthMethod == "" && actor.Id == e.Record.Id {
 		return err
 	}
 	return audit.Write(e.App, audit.Entry{
-		Actor: audit.ActorOf(e.Record), Tenant: owner(e.Record), Action: audit.SignedIn, Collection: e.Collection.Name, Record: e.Record.Id,
+		Actor: audit.ActorOf(actor), Tenant: owner(e.Record), Action: audit.SignedIn, Collection: e.Collection.Name, Record: e.Record.Id,
 	})
 }
 

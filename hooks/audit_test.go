@@ -147,7 +147,9 @@ func TestAuditActors(t *testing.T) {
 	signIn("tenant_members", "ann@example.com", "a wrong password")
 	do(t, root, "POST", "/api/collections/tenant_members/auth-refresh", "", "Authorization", token)
 	signIn("_superusers", "root@example.com", "a long password")
-	log.expect("signing in", "member ann@example.com signed_in tenant_members []", by+"signed_in _superusers []")
+	do(t, root, "POST", "/api/collections/_superusers/auth-refresh", "")
+	do(t, root, "POST", "/api/collections/tenant_members/impersonate/"+ann.Id, `{"duration":600}`)
+	log.expect("signing in", "member ann@example.com signed_in tenant_members []", by+"signed_in _superusers []", by+"signed_in tenant_members []")
 
 	record, err := app.FindRecordById("tenant_members", ann.Id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Bind registers all hooks. deliveries stores the deliveries of events; sender sends them. wake is called after each commit that
 // leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
-	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
-		return retention.EraseContact(tx, deliveries, tenantID, deleted)
+	erase := func(tx core.App, tenantID string, deleted ...*contact.Contact) error {
+		return retention.EraseContacts(tx, deliveries, tenantID, deleted)
 	}
 	bindAudit(app)
 	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})

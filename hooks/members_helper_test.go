@@ -30,7 +30,11 @@ type estate struct {
 
 func newDoor(t *testing.T) *door {
 	t.Helper()
-	app := testkit.NewApp(t)
+	return newDoorOf(t, testkit.NewApp(t))
+}
+
+func newDoorOf(t *testing.T, app core.App) *door {
+	t.Helper()
 	d := &door{t: t, app: app, base: testkit.Serve(t, app)}
 	d.acme, d.other = d.estate("Acme"), d.estate("Other")
 	d.admin = d.member(d.acme.tenant, member.RoleAdmin, "admin@example.com")

@@ -108,7 +108,13 @@ func TestOtherCollectionsDoNotReachMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	subscriber := subscriptions.NewDefaultClient()
+	d.app.SubscriptionsBroker().Register(subscriber)
 	for _, name := range []string{"api_keys", "API_Keys", keys.Id} {
+		for _, text := range []string{`{"query":{"filter":"tenant.` + name + `_via_tenant.name != 'x'"}}`, `{"query":{"expand":"tenant.` + name + `\u005fvia\u005ftenant"}}`} {
+			topic := "users/*?options=" + url.QueryEscape(text)
+			d.expect(400, d.as(d.viewer), "POST", "/api/realtime", `{"clientId":"`+subscriber.Id()+`","subscriptions":["`+topic+`"]}`)
+		}
 		for _, query := range []string{"filter=" + url.QueryEscape("tenant."+name+"_via_tenant.name != 'x'"), "sort=tenant." + name + "_via_tenant.name", "expand=tenant." + name + "_via_tenant", "expand=tenant." + name + "(tenant)"} {
 			d.expect(400, d.as(d.viewer), "GET", recordsOf("users")+"?"+query, "")
 		}

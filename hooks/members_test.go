@@ -175,9 +175,8 @@ func TestTakenAddressesAreConcealed(t *testing.T) {
 	bodies := map[string]bool{}
 	for _, email := range []string{"other@example.com", "Other@Example.com", "not an address"} {
 		bodies[string(d.expect(400, d.as(d.admin), "POST", membersPath, invitation(d.acme.tenant, email, "")).Body)] = true
-		batch := d.expect(400, d.as(d.admin), "POST", "/api/batch", `{"requests":[{"method":"POST","url":"`+membersPath+`","body":`+invitation(d.acme.tenant, email, "")+`}]}`)
-		if strings.Contains(string(batch.Body), "unique") {
-			t.Errorf("the batch says %s", batch.Body)
+		for _, path := range []string{membersPath, recordsOf(d.viewer.Collection().Id)} { // its passwords would be hashed in the transaction
+			d.expect(403, d.as(d.admin), "POST", "/api/batch", `{"requests":[{"method":"POST","url":"`+path+`","body":`+invitation(d.acme.tenant, email, "")+`}]}`)
 		}
 	}
 	if len(bodies) != 1 {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
+	"github.com/pocketbase/pocketbase/tools/store"
 	"github.com/throttled/throttled/v2"
 	"github.com/throttled/throttled/v2/store/memstore"
 
@@ -27,24 +27,22 @@ const (
 // in have limits of their own, so that an attacker who guesses without end does not lock the owner out.
 type signInLimit struct {
 	failed *throttled.GCRARateLimiterCtx
-
-	mu    sync.Mutex
-	known map[string]bool // keys of accounts and addresses
+	known  *store.Store[string, bool] // accounts with addresses
 }
 
 func newSignInLimit() *signInLimit {
-	store, err := memstore.New(maxAccounts)
+	counts, err := memstore.New(maxAccounts)
 	if err != nil {
 		panic(fmt.Errorf("hooks: creating the store of the limit of sign-ins: %w", err)) // only for a negative size
 	}
 	start := time.Now()
-	store.SetTimeNow(func() time.Time { return start.Add(time.Since(start)) }) // a clock that is set back would lengthen the limit
+	counts.SetTimeNow(func() time.Time { return start.Add(time.Since(start)) }) // a clock that is set back would lengthen the limit
 	quota := throttled.RateQuota{MaxRate: throttled.PerMin(failuresPerMinute), MaxBurst: failuresAtOnce - 1}
-	failed, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), quota)
+	failed, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(counts), quota)
 	if err != nil {
 		panic(fmt.Errorf("hooks: creating the limit of sign-ins: %w", err)) // only for a negative rate
 	}
-	return &signInLimit{failed: failed, known: map[string]bool{}}
+	return &signInLimit{failed: failed, known: store.New[string, bool](nil)}
 }
 
 func (l *signInLimit) bind(app core.App) {
@@ -54,7 +52,7 @@ func (l *signInLimit) bind(app core.App) {
 			account = e.Record.Id
 		}
 		visitor := account + " " + e.RealIP()
-		if l.isKnown(visitor) {
+		if l.known.Has(visitor) {
 			account = visitor
 		}
 		_, left, err := l.failed.RateLimitCtx(e.Request.Context(), account, 0)
@@ -66,7 +64,7 @@ func (l *signInLimit) bind(app core.App) {
 		}
 		failure := e.Next()
 		if failure == nil {
-			l.remember(visitor)
+			l.known.SetIfLessThanLimit(visitor, true, maxAccounts)
 			return nil
 		}
 		var refused *router.ApiError
@@ -75,19 +73,4 @@ func (l *signInLimit) bind(app core.App) {
 		}
 		return errors.Join(failure, err)
 	})
-}
-
-func (l *signInLimit) isKnown(visitor string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known[visitor]
-}
-
-func (l *signInLimit) remember(visitor string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.known) >= maxAccounts {
-		clear(l.known)
-	}
-	l.known[visitor] = true
 }

@@ -109,7 +109,8 @@ func setMemberRules(app core.App) error {
 }
 
 // memberTriggers returns the triggers of members. Members go in the transaction that deletes their tenant, with what PocketBase keeps
-// about their sign-ins, so that nobody signs in to a tenant that is being removed. A moving tenant takes no changes of its members;
+// about their sign-ins, so that nobody signs in to a tenant that is being removed. What ends a member's sessions, such as a new password, also
+// ends the accounts of other services that somebody has linked. A moving tenant takes no changes of its members;
 // portal links do not move, so that they may be deleted at any time.
 func memberTriggers() []string {
 	triggers := []string{
@@ -120,9 +121,10 @@ func memberTriggers() []string {
 			"(SELECT 1 FROM `_moves` m JOIN `tenants` t ON t.`id` = m.`tenant` WHERE m.`tenant` = OLD.`tenant` AND m.`open` = 0) BEGIN " +
 			"SELECT RAISE(ABORT, 'tenant_moving'); END",
 	}
+	const ofMember = "`recordRef` = OLD.`id` AND `collectionRef` = (SELECT `id` FROM `_collections` WHERE `name` = 'tenant_members'); END"
 	for _, table := range []string{"_externalAuths", "_mfas", "_otps", "_authOrigins"} {
-		triggers = append(triggers, fmt.Sprintf("CREATE TRIGGER `_tenant_members_delete%[1]s` AFTER DELETE ON `tenant_members` BEGIN "+
-			"DELETE FROM `%[1]s` WHERE `recordRef` = OLD.`id` AND `collectionRef` = (SELECT `id` FROM `_collections` WHERE `name` = 'tenant_members'); END", table))
+		triggers = append(triggers, fmt.Sprintf("CREATE TRIGGER `_tenant_members_delete%[1]s` AFTER DELETE ON `tenant_members` BEGIN DELETE FROM `%[1]s` WHERE %[2]s", table, ofMember))
 	}
-	return triggers
+	return append(triggers, "CREATE TRIGGER `_tenant_members_unlink` AFTER UPDATE OF `tokenKey` ON `tenant_members` WHEN OLD.`tokenKey` != NEW.`tokenKey` BEGIN "+
+		"DELETE FROM `_externalAuths` WHERE "+ofMember)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/subscriptions"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
@@ -35,14 +36,19 @@ func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
 			if err != nil || !mayQuery(e.RequestEvent, target) {
 				return refuseQuery(e.RequestEvent)
 			}
+			if name, found := collectionIn(target.Path); found && !e.HasSuperuserAuth() && isAmong(e.App, name, member.CollectionName) {
+				return e.ForbiddenError("Only superusers may change members in a batch.", nil) // all writers wait while a password is hashed
+			}
 		}
 		return e.Next()
 	})
 	app.OnRealtimeSubscribeRequest().BindFunc(func(e *core.RealtimeSubscribeRequestEvent) error {
-		for _, topic := range e.Subscriptions {
-			name, options, _ := strings.Cut(topic, "?")
+		wanted := subscriptions.NewDefaultClient() // reads the options of topics as PocketBase does
+		wanted.Subscribe(e.Subscriptions...)
+		for topic, options := range wanted.Subscriptions() {
+			name, _, hasOptions := strings.Cut(topic, "?")
 			name, _, _ = strings.Cut(name, "/")
-			if options != "" && !e.HasSuperuserAuth() && isMembers(e.App, name) {
+			if hasOptions && !e.HasSuperuserAuth() && (isMembers(e.App, name) || reachesMembers(e.App, options.Query["filter"]+" "+options.Query["expand"])) {
 				return refuseQuery(e.RequestEvent)
 			}
 		}
@@ -66,13 +72,12 @@ func refuseQuery(e *core.RequestEvent) error {
 
 // mayQuery reports whether a request of the records API may have the parameters of its URL.
 func mayQuery(e *core.RequestEvent, target *url.URL) bool {
-	rest, found := strings.CutPrefix(target.Path, "/api/collections/")
+	name, found := collectionIn(target.Path)
 	if !found || e.HasSuperuserAuth() || target.RawQuery == "" {
 		return true
 	}
 	query := target.Query()
 	filters, sorts, expands := query["filter"], query["sort"], query["expand"]
-	name, _, _ := strings.Cut(rest, "/")
 	if !isMembers(e.App, name) {
 		return !slices.ContainsFunc(slices.Concat(filters, sorts, expands), func(text string) bool { return reachesMembers(e.App, text) })
 	}
@@ -81,9 +86,20 @@ func mayQuery(e *core.RequestEvent, target *url.URL) bool {
 		!slices.ContainsFunc(expands, func(expand string) bool { return expand != "" && expand != "tenant" })
 }
 
+// collectionIn returns the name or id of the collection in a path of the records API.
+func collectionIn(path string) (nameOrID string, found bool) {
+	rest, found := strings.CutPrefix(path, "/api/collections/")
+	nameOrID, _, _ = strings.Cut(rest, "/")
+	return nameOrID, found
+}
+
 func isMembers(app core.App, nameOrID string) bool {
+	return isAmong(app, nameOrID, membersCollections...)
+}
+
+func isAmong(app core.App, nameOrID string, names ...string) bool {
 	collection, err := app.FindCachedCollectionByNameOrId(nameOrID)
-	return err == nil && slices.Contains(membersCollections, collection.Name)
+	return err == nil && slices.Contains(names, collection.Name)
 }
 
 // backRelation matches a path to the records that refer to one, in both forms that PocketBase knows: its collection is a name or an id.

@@ -12,7 +12,7 @@ const maxInspected = 100;
  * @param {Pick<Webhook, "url">} webhook
  */
 function receiverLabel({ url }) {
-    return url === inspectURL ? "Inspect, in this dashboard" : url;
+    return url === inspectURL ? "Inspect, in the browser" : url;
 }
 
 /** @param {string} id */

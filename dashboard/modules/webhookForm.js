@@ -50,7 +50,7 @@ function editWebhook(webhook) {
             radioField("Receiver", data, "receiver", [
                 ["address", "HTTP", "events are sent to a URL."],
                 ...forSuperusers(natsReceiver),
-                ["inspect", "Inspect", "events are shown in this dashboard, as a receiver gets them."],
+                ["inspect", "Inspect", "events are shown in the browser, as a receiver gets them."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),
             () => (webhook?.url === inspectURL && data.receiver !== "inspect" ? secretHint() : null),

@@ -23,6 +23,7 @@ import (
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/loop"
+	"contactbase/internal/member"
 	"contactbase/internal/notice"
 	"contactbase/internal/replica"
 	"contactbase/internal/retention"
@@ -117,6 +118,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)
+	registry.MustRegister(member.NewMetrics(a.App)...)
 	routes.Bind(a.App, routes.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
 		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -24,6 +25,10 @@ type Batch struct {
 
 	pending []pendingCreate
 	events  event.Batch
+
+	related bool       // whether a relation of an admin may lead to contacts
+	gone    []*Contact // deleted, and not yet erased elsewhere
+	erase   Erase
 }
 
 // pendingCreate is a new contact that is not yet written.
@@ -175,11 +180,37 @@ func (b *Batch) withTx(do func(*Tx) error) error {
 
 // Delete is like the function Delete, in the batch. If it fails, what it has written is undone.
 func (b *Batch) Delete(id, cause string) error {
-	if err := b.Close(); err != nil { // a deletion writes its own event
+	related, err := isRelated(b.app)
+	if err != nil {
 		return err
 	}
-	return sqlite.Savepoint(b.app, func() error { return Delete(b.app, b.tenantID, id, cause) })
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	if b.related = related; !related {
+		return remove(b.app, b.tenantID, id, cause, b)
+	}
+	if err := b.events.Flush(b.app); err != nil { // the deletion writes its own event, and may delete other contacts
+		return err
+	}
+	return sqlite.Savepoint(b.app, func() error { return remove(b.app, b.tenantID, id, cause, b) })
 }
+
+// deleteUnrelated deletes a record that was read in this transaction, and to which no relation leads. It gathers the event.
+func (b *Batch) deleteUnrelated(e *core.RecordEvent, erase Erase) error {
+	if err := e.Next(); err != nil {
+		return err
+	}
+	c := OfRecord(e.Record)
+	effects := deleted(b.tenantID, c, causeOf(e.Record))
+	if _, err := sqlite.Run(b.app, effects.search); err != nil {
+		return err
+	}
+	b.eraseLater(c, erase)
+	return b.withTx(func(tx *Tx) error { return b.events.Add(tx, effects.event, time.Now()) })
+}
+
+func (b *Batch) eraseLater(c *Contact, erase Erase) { b.gone, b.erase = append(b.gone, c), erase }
 
 // Flush writes the contacts that were gathered.
 func (b *Batch) Flush() error {
@@ -266,5 +297,13 @@ func (b *Batch) Close() error {
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	return b.events.Flush(b.app)
+	if err := b.events.Flush(b.app); err != nil {
+		return err
+	}
+	gone := b.gone
+	b.gone = nil
+	if len(gone) == 0 {
+		return nil
+	}
+	return b.erase(b.app, b.tenantID, gone...)
 }

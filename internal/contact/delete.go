@@ -11,9 +11,17 @@ import (
 // causeField is where changes, and a record that is deleted, keep the id of the event that caused them. No field's name starts with @.
 const causeField = "@cause"
 
+// batchField is where a record that a batch deletes keeps the batch.
+const batchField = "@batch"
+
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the id of another installation's event, "" for none. The error
 // is a fault with the code InUse if one of the admin's relations forbids the deletion.
 func Delete(tx core.App, tenantID, id, cause string) error {
+	return remove(tx, tenantID, id, cause, nil)
+}
+
+// remove deletes a contact, as a part of the batch if there is one.
+func remove(tx core.App, tenantID, id, cause string, batch *Batch) error {
 	var record *core.Record
 	err := withSchema(tx, func(s *schema) (err error) {
 		record, err = findRecord(tx, s.collection, tenantID, id)
@@ -23,10 +31,20 @@ func Delete(tx core.App, tenantID, id, cause string) error {
 		return err
 	}
 	record.SetRaw(causeField, cause)
+	record.SetRaw(batchField, batch)
 	if err := relation.Refusal(tx.Delete(record)); err != nil {
 		return fmt.Errorf("deleting the contact %s: %w", id, err)
 	}
 	return nil
+}
+
+// isRelated reports whether an admin has added a relation to contacts.
+func isRelated(app core.App) (bool, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return false, err
+	}
+	return relation.Exists(app, collection)
 }
 
 // causeOf returns the id of the event that caused the deletion of a record, "" for none.

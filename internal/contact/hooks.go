@@ -15,10 +15,12 @@ import (
 	"contactbase/internal/tenant"
 )
 
+// Erase erases what is stored about contacts elsewhere, in the transaction that deletes them.
+type Erase func(tx core.App, tenantID string, deleted ...*Contact) error
+
 // Hooks is what the rest of the program does when a contact changes.
 type Hooks struct {
-	// Erase erases what is stored about a contact elsewhere, in the transaction that deletes it.
-	Erase func(tx core.App, tenantID string, deleted *Contact) error
+	Erase Erase
 
 	// Wake is called after each commit of a change; it must not block.
 	Wake func()
@@ -119,6 +121,10 @@ func updateRecord(e *core.RecordEvent) error {
 }
 
 func (h Hooks) deleteRecord(e *core.RecordEvent) error {
+	batch, _ := e.Record.GetRaw(batchField).(*Batch)
+	if batch != nil && !batch.related {
+		return batch.deleteUnrelated(e, h.Erase)
+	}
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
 		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
@@ -134,6 +140,10 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		}
 		if err := deleted(tenantID, c, causeOf(e.Record)).write(tx, time.Now()); err != nil {
 			return err
+		}
+		if batch != nil {
+			batch.eraseLater(c, h.Erase)
+			return nil
 		}
 		return h.Erase(tx, tenantID, c)
 	})

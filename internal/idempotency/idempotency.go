@@ -5,6 +5,7 @@ package idempotency
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -106,11 +107,17 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 	}), nil
 }
 
-// Forget deletes the responses about a contact.
-func Forget(tx core.App, contactID string) error {
-	_, err := tx.DB().Delete("_idempotency", dbx.NewExp("[[contact]] = {:contact} AND [[contact]] != ''", dbx.Params{"contact": contactID})).Execute()
+// Forget deletes the responses about contacts, given by their ids.
+func Forget(tx core.App, contacts []string) error {
+	encoded, err := json.Marshal(contacts)
 	if err != nil {
-		return fmt.Errorf("deleting the remembered responses about the contact %s: %w", contactID, err)
+		return err
+	}
+	_, err = sqlite.Run(tx, []sqlite.Statement{{
+		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{string(encoded)},
+	}})
+	if err != nil {
+		return fmt.Errorf("deleting the remembered responses about %d contacts: %w", len(contacts), err)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestForgetAndPrune(t *testing.T) {
 	}
 	remember(t, app, "d", "request", &idempotency.Answer{Status: 201, Tenant: tenant}, now.Add(time.Second))
 	for _, contact := range []string{"c1", ""} {
-		if err := idempotency.Forget(app, contact); err != nil {
+		if err := idempotency.Forget(app, []string{contact}); err != nil {
 			t.Fatal(err)
 		}
 	}

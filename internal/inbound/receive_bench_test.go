@@ -59,3 +59,53 @@ func benchmarkReceive(b *testing.B, count int) {
 		}
 	}
 }
+
+// BenchmarkReceiveDeletions measures how long a request with 1,000 deletions blocks other writers.
+func BenchmarkReceiveDeletions(b *testing.B) {
+	for _, related := range []bool{false, true} {
+		b.Run(fmt.Sprintf("related=%t", related), func(b *testing.B) { benchmarkDeletions(b, related) })
+	}
+}
+
+func benchmarkDeletions(b *testing.B, related bool) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	testkit.Webhook(b, app, tenant, "https://example.com", "")
+	if related {
+		testkit.AddRelated(b, app, "deals", "contacts", core.RelationField{Name: "about", MaxSelect: 1})
+	}
+	webhook, err := inbound.FindByToken(app, testkit.Inbound(b, app, tenant, inbound.AccessFull, nil))
+	if err != nil {
+		b.Fatal(err)
+	}
+	receive := func(action string) {
+		items := make([]map[string]string, 1000)
+		for i := range items {
+			items[i] = map[string]string{"action": action, "externalId": fmt.Sprint(i), "email": fmt.Sprintf("a%d@example.com", i)}
+		}
+		body, err := json.Marshal(items)
+		if err != nil {
+			b.Fatal(err)
+		}
+		read, err := inbound.Read(app, webhook, "application/json", body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = app.RunInTransaction(func(tx core.App) error {
+			receipt, err := read.Receive(tx, time.Now())
+			if err == nil && receipt.Outcome.Created+receipt.Outcome.Deleted != len(items) {
+				err = fmt.Errorf("the outcome is %+v", receipt.Outcome)
+			}
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		b.StopTimer()
+		receive("upsert")
+		b.StartTimer()
+		receive("delete")
+	}
+}

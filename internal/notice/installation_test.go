@@ -24,14 +24,15 @@ type installation struct {
 	*notice.Service
 	t      *testing.T
 	tenant string
-	smtp   *mailServer
+	smtp   *testkit.MailServer
 	now    time.Time
 }
 
 func newInstallation(t *testing.T, checks ...notice.Check) *installation {
 	t.Helper()
-	i := &installation{t: t, smtp: newMailServer(t), now: time.Now().UTC().Truncate(day).Add(12 * time.Hour)}
+	i := &installation{t: t, now: time.Now().UTC().Truncate(day).Add(12 * time.Hour)}
 	i.App = testkit.Reopen(t, testkit.NewApp(t)) // a test app of PocketBase sends no mails
+	i.smtp = testkit.NewMailServer(t, i)
 	i.tenant = testkit.Tenant(t, i, "Acme")
 	i.start(checks...)
 	return i
@@ -40,7 +41,6 @@ func newInstallation(t *testing.T, checks ...notice.Check) *installation {
 // start starts the program again.
 func (i *installation) start(checks ...notice.Check) {
 	settings := i.Settings()
-	settings.SMTP.Enabled, settings.SMTP.Host, settings.SMTP.Port = true, "127.0.0.1", i.smtp.port
 	settings.Meta.AppName, settings.Meta.AppURL, settings.Meta.SenderAddress = "CRM", "https://crm.example.com", "crm@example.com"
 	i.Service = notice.New(i.App, checks, func() {})
 	i.at(0)
@@ -91,12 +91,12 @@ func (i *installation) disable(webhook string) {
 // send runs a round of the mailer, and returns the new mails as "recipient: subject".
 func (i *installation) send() (sent []string) {
 	i.t.Helper()
-	before := i.smtp.count()
+	before := len(i.smtp.Mails())
 	if err := i.SendDue(i.t.Context()); err != nil {
 		i.t.Error(err)
 	}
-	for n := before; n < i.smtp.count(); n++ {
-		sent = append(sent, i.smtp.to[n]+": "+i.smtp.mails[n].Header.Get("Subject"))
+	for _, mail := range i.smtp.Mails()[before:] {
+		sent = append(sent, mail.To+": "+mail.Subject)
 	}
 	slices.Sort(sent)
 	return sent

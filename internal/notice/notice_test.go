@@ -40,7 +40,7 @@ func TestFailing(t *testing.T) {
 	i.at(time.Minute)
 	i.expect("after the hour", i.find(), "webhook.failing")
 	i.expect("the mail", i.send(), "ada@example.com: [CRM] Webhook Orders to hooks.example.com is failing")
-	if body := i.smtp.bodies[0]; strings.Contains(body, "T0K3N") || strings.Contains(body, "s3cret") || !strings.Contains(body, "crm.example.com/portal/") {
+	if body := i.smtp.Mails()[0].Text; strings.Contains(body, "T0K3N") || strings.Contains(body, "s3cret") || !strings.Contains(body, "crm.example.com/portal/") {
 		t.Errorf("the mail is %s", body)
 	}
 	i.at(30 * time.Second)
@@ -124,8 +124,9 @@ func TestRecipients(t *testing.T) {
 	i.expect("before the digest", i.send())
 	i.at(time.Hour)
 	i.expect("the digest", i.send(), "daily@example.com: [CRM] "+one+", and 1 more")
-	if body := i.smtp.bodies[len(i.smtp.bodies)-1]; !strings.Contains(body, two) {
-		t.Errorf("the digest is %s", body)
+	mails := i.smtp.Mails()
+	if digest := mails[len(mails)-1].Text; !strings.Contains(digest, two) {
+		t.Errorf("the digest is %s", digest)
 	}
 }
 
@@ -163,7 +164,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal("the backup did not fail")
 	}
 	i.at(day)
-	if sent := i.send(); len(sent) != 1 || !strings.Contains(i.smtp.bodies[0], "no space left") {
+	if sent := i.send(); len(sent) != 1 || !strings.Contains(i.smtp.Mails()[0].Text, "no space left") {
 		t.Errorf("sent %q", sent)
 	}
 }
@@ -178,14 +179,14 @@ func TestMailServer(t *testing.T) {
 	i.expect("without a server", i.send())
 	i.Settings().SMTP.Enabled = true
 
-	i.smtp.set("hang")
+	i.smtp.Set("hang")
 	i.At(i.now, 50*time.Millisecond)
 	for range 5 { // more than may wait for the server
 		i.now = i.now.Add(2 * time.Hour)
 		i.At(i.now, 50*time.Millisecond)
 		_ = i.SendDue(t.Context())
 	}
-	i.smtp.set("refuse")
+	i.smtp.Set("refuse")
 	i.start() // again, so that nothing waits
 	i.at(2 * time.Hour)
 	if err := i.SendDue(t.Context()); err == nil || !strings.Contains(err.Error(), "451") {
@@ -195,12 +196,12 @@ func TestMailServer(t *testing.T) {
 	if err := i.DB().NewQuery("SELECT mail FROM _noticeMails").Row(&id); err != nil {
 		t.Fatal(err)
 	}
-	i.smtp.set("accept")
+	i.smtp.Set("accept")
 	i.expect("at once after a refusal", i.send())
 	i.start()
 	i.at(time.Hour)
 	i.expect("later", i.send(), "ada@example.com: [CRM] Webhook one to hooks.example.com was disabled")
-	if got := i.smtp.mails[0].Header.Get("Message-ID"); got != "<notice."+id+"@example.com>" {
+	if got := i.smtp.Mails()[0].ID; got != "<notice."+id+"@example.com>" {
 		t.Errorf("the id of the mail is %s", got)
 	}
 	i.start()

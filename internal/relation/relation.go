@@ -58,6 +58,12 @@ func CheckUnused(tx core.App, record *core.Record) error {
 	return nil
 }
 
+// Exists reports whether an admin has added a relation to a collection.
+func Exists(app core.App, target *core.Collection) (bool, error) {
+	references, err := referencesTo(app, target)
+	return len(references) > 0, err
+}
+
 // referencesTo returns the relations of admins to a collection, ordered by name.
 func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	found, err := app.FindCachedCollectionReferences(target)

@@ -1,10 +1,12 @@
 package imports
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +38,7 @@ const (
 )
 
 // Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file. The error is
-// a *fault.Error if the sheet cannot be read, and sql.ErrNoRows if there is no such tenant.
+// a *fault.Error if the sheet cannot be read or the tenant's imports exceed Quota, and sql.ErrNoRows if there is no such tenant.
 func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error)
 	if err != nil {
 		return nil, err
 	}
-	return StoreRows(app, tenantID, name, reader)
+	return storeRows(app, tenantID, name, reader, Quota)
 }
 
 // Open reads the names of a sheet's columns. The error is a *fault.Error.
@@ -57,25 +59,29 @@ func Open(from io.Reader) (*sheet.Reader, error) {
 	return reader, nil
 }
 
-// StoreRows is Store for a sheet that Open has opened.
+// StoreRows is Store for a sheet that Open has opened, without a quota.
 func StoreRows(app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
+	return storeRows(app, tenantID, name, reader, math.MaxInt64)
+}
+
+func storeRows(app core.App, tenantID, name string, reader *sheet.Reader, quota int64) (*Import, error) {
 	mapping, err := sheet.Suggest(app, reader.Columns)
 	if err != nil {
 		return nil, err
 	}
-	s := &storage{app: app, reader: reader, mapping: mapping, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
+	s := &storage{app: app, reader: reader, mapping: mapping, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
 	if err := s.rows(); err != nil {
-		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id))
+		// without the rows at once: a file that ends badly would not count for the quota, and its rows would stay until retention
+		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id), sqlite.InChunks(context.Background(), app, deleteUnneeded))
 	}
 	samples, err := json.Marshal(s.samples)
 	if err != nil {
 		return nil, err
 	}
-	err = s.write("UPDATE `_imports` SET `status` = 'new', `total` = ?, `samples` = ?, `updated` = ? WHERE `id` = ?",
-		s.total, string(samples), stamp.Stored(time.Now()), s.id)
+	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `updated` = ? WHERE `id` = ?", string(samples), stamp.Stored(time.Now()), s.id)
 	if err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
@@ -93,6 +99,7 @@ type storage struct {
 	app              core.App
 	reader           *sheet.Reader
 	mapping          sheet.Mapping
+	quota            int64 // of the tenant's imports, in bytes
 	id, tenant, name string
 	total            int
 	samples          [][]string
@@ -109,8 +116,13 @@ func (s *storage) begin() error {
 		return err
 	}
 	now := stamp.Stored(time.Now())
-	return s.write("INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		s.id, s.tenant, s.name, string(storing), string(s.reader.Separator), string(columns), string(mapping), now, now)
+	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{
+			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `bytes`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			Args: []any{s.id, s.tenant, s.name, string(storing), string(s.reader.Separator), string(columns), string(mapping), len(columns), now, now},
+		}}, s.checkQuota(tx)
+	})
+	return err
 }
 
 // rows stores the rows page by page.
@@ -161,11 +173,13 @@ func (s *storage) page(page [][]string) error {
 	if err != nil {
 		return err
 	}
-	changed, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+	bytes := len(encoded) + len(numbers) + len(page)*refusalBytes
+	changed, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
-			{Text: "UPDATE `_imports` SET `updated` = ? WHERE `id` = ?", Args: []any{stamp.Stored(time.Now()), s.id}}, // shows that it is still being stored
+			// the time shows that it is still being stored
+			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(page), stamp.Stored(time.Now()), s.id}},
 			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`) VALUES (?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded), string(numbers)}},
-		}, nil
+		}, s.checkQuota(tx)
 	})
 	if err == nil && changed[0] == 0 {
 		err = errors.New("it was deleted meanwhile")

@@ -1,33 +1,46 @@
-package notice_test
+package testkit
 
 import (
 	"bufio"
 	"fmt"
 	"net"
 	"net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
 )
 
-// mailServer is a small SMTP server.
-type mailServer struct {
-	port int
-
-	mu     sync.Mutex
-	mode   string // "accept", "refuse" or "hang"
-	mails  []*mail.Message
-	bodies []string
-	to     []string
+// MailServer is a small SMTP server.
+type MailServer struct {
+	mu    sync.Mutex
+	mode  string // "accept", "refuse" or "hang"
+	mails []Mail
 }
 
-func newMailServer(t *testing.T) *mailServer {
-	t.Helper()
+// Mail is a mail that a MailServer has accepted.
+type Mail struct {
+	To      string
+	Subject string
+	ID      string // of the message
+	Text    string // all of it, as it was sent
+}
+
+// NewMailServer starts an SMTP server, which the app then uses. It stops when the test ends.
+func NewMailServer(tb testing.TB, app core.App) *MailServer {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	s := &mailServer{mode: "accept", port: listener.Addr().(*net.TCPAddr).Port}
+	s := &MailServer{mode: "accept"}
+	settings := app.Settings()
+	settings.SMTP.Enabled, settings.SMTP.Host, settings.SMTP.Port = true, "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+	if err := app.Save(settings); err != nil {
+		tb.Fatal(err)
+	}
 	var open sync.WaitGroup
 	stop := make(chan struct{})
 	open.Go(func() {
@@ -39,7 +52,7 @@ func newMailServer(t *testing.T) *mailServer {
 			open.Go(func() { s.serve(conn, stop) })
 		}
 	})
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		close(stop)
 		_ = listener.Close()
 		open.Wait()
@@ -47,13 +60,14 @@ func newMailServer(t *testing.T) *mailServer {
 	return s
 }
 
-func (s *mailServer) set(mode string) {
+// Set makes the server "accept" or "refuse" mails, or "hang".
+func (s *MailServer) Set(mode string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = mode
 }
 
-func (s *mailServer) serve(conn net.Conn, stop chan struct{}) {
+func (s *MailServer) serve(conn net.Conn, stop chan struct{}) {
 	defer conn.Close()
 	s.mu.Lock()
 	mode := s.mode
@@ -91,7 +105,7 @@ func (s *mailServer) serve(conn net.Conn, stop chan struct{}) {
 	}
 }
 
-func (s *mailServer) receive(reader *bufio.Reader, to string) {
+func (s *MailServer) receive(reader *bufio.Reader, to string) {
 	var raw strings.Builder
 	for {
 		line, err := reader.ReadString('\n')
@@ -100,15 +114,18 @@ func (s *mailServer) receive(reader *bufio.Reader, to string) {
 		}
 		raw.WriteString(line)
 	}
-	message, _ := mail.ReadMessage(strings.NewReader(raw.String()))
+	sent := Mail{To: to, Text: raw.String()}
+	if message, err := mail.ReadMessage(strings.NewReader(sent.Text)); err == nil {
+		sent.Subject, sent.ID = message.Header.Get("Subject"), message.Header.Get("Message-ID")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mails, s.bodies, s.to = append(s.mails, message), append(s.bodies, raw.String()), append(s.to, to)
+	s.mails = append(s.mails, sent)
 }
 
-// count returns how many mails the server has accepted.
-func (s *mailServer) count() int {
+// Mails returns the mails that the server has accepted, the oldest first.
+func (s *MailServer) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.mails)
+	return slices.Clone(s.mails)
 }

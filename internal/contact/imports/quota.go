@@ -1,0 +1,33 @@
+package imports
+
+import (
+	"fmt"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+)
+
+// Quota is how many bytes the uploaded imports of a tenant may take together. It is enough for a sheet of maxRows rows.
+const Quota = 1 << 30
+
+const (
+	// refusalBytes is what each row counts in addition to its content: it may be refused, and its refusal is kept.
+	refusalBytes = 512
+	// importBytes is what each import counts at least, so that the imports that are kept are some thousands at most.
+	importBytes = 256 << 10
+)
+
+// usedSQL returns how many bytes the imports of the tenant ?1 count. Of one that has ended, only the refusals are left.
+const usedSQL = "SELECT coalesce(sum(?2 + iif(`status` IN ('done', 'cancelled', 'dryRun'), `bytes` * `rowsRefused` / max(`total`, 1), `bytes`)), 0) FROM `_imports` WHERE `tenant` = ?1"
+
+// checkQuota returns an error if the imports of the tenant take up the quota.
+func (s *storage) checkQuota(tx sqlite.Reader) error {
+	used, err := sqlite.Value[int64](tx, usedSQL, s.tenant, importBytes)
+	if err != nil {
+		return fmt.Errorf("reading the size of the imports of the tenant %s: %w", s.tenant, err)
+	}
+	if used >= s.quota {
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The imports of this tenant take more than %d MiB. Start or cancel those that wait, and upload the file again.", s.quota>>20))
+	}
+	return nil
+}
