@@ -25,6 +25,7 @@ import (
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 	"contactbase/internal/version"
 )
@@ -65,6 +66,7 @@ type server struct {
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
 	document *document
 	models   *mcp.Server
+	pages    sqlite.Shared[pageKey, *sharedPage]
 	reading  chan struct{} // has a value for each stream that is reading the database
 }
 

@@ -85,3 +85,34 @@ func TestSubscriptionsAreLimited(t *testing.T) {
 		t.Errorf("one more in total: %v", err)
 	}
 }
+
+// The readers of a tenant that has many are signaled a few at a time, those of others at once.
+func TestManySubscriptionsAreSignaledInTurn(t *testing.T) {
+	t.Parallel()
+	w := event.NewWatcher(testkit.NewApp(t))
+	many, one := make([]*event.Subscription, 150), subscribe(t, w, "b")
+	for i := range many {
+		many[i] = subscribe(t, w, "a")
+	}
+	signaled := func() (n int) {
+		for _, s := range many {
+			n += len(s.C)
+		}
+		return n
+	}
+	w.MakeDue(nil)
+	for _, want := range []int{64, 128, 150} {
+		w.MakeDue([]string{"nobody"})
+		if left := w.SignalDue(); left != (want < len(many)) || signaled() != want || len(one.C) != 1 {
+			t.Errorf("%d and %d are signaled, more is %t, want %d and 1", signaled(), len(one.C), left, want)
+		}
+	}
+	<-many[0].C
+	w.MakeDue([]string{"a"})
+	many[1].Close()
+	for w.SignalDue() {
+	}
+	if len(many[0].C) != 1 || w.SignalDue() {
+		t.Error("a reader is not signaled again, or one is left")
+	}
+}
