@@ -18,8 +18,10 @@ const (
 	// watchPause follows each query, so that one query covers a burst of commits.
 	watchPause = 2 * time.Millisecond
 
-	// maxSignals is how many subscriptions of a tenant are signaled before the pause: the others' readers would wait behind thousands.
+	// maxSignals is how many subscriptions of a tenant have a signal at a time: other tenants' readers would wait behind thousands that run.
+	// After each pause at least minSignals get one, because a reader with a slow client takes its signal late.
 	maxSignals = 64
+	minSignals = 4
 
 	// watchInterval is how often the watcher queries for events of other processes.
 	watchInterval = 500 * time.Millisecond
@@ -50,6 +52,8 @@ type Watcher struct {
 type audience struct {
 	all map[*Subscription]struct{}
 	due []*Subscription // to be signaled, in this order; some may be closed
+
+	signaled []*Subscription // may not have taken their signals yet
 }
 
 // Subscription waits for the events of a tenant.
@@ -238,11 +242,16 @@ func (w *Watcher) signalDue() (left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due = slices.DeleteFunc(w.due, func(a *audience) bool {
-		n := min(maxSignals, len(a.due))
+		a.signaled = slices.DeleteFunc(a.signaled, func(s *Subscription) bool {
+			_, isOpen := a.all[s]
+			return !isOpen || len(s.signal) == 0
+		})
+		n := min(max(maxSignals-len(a.signaled), minSignals), len(a.due))
 		for _, s := range a.due[:n] {
 			s.isDue = false
 			signal(s.signal)
 		}
+		a.signaled = append(a.signaled, a.due[:n]...)
 		a.due = slices.Delete(a.due, 0, n)
 		return len(a.due) == 0
 	})
