@@ -99,7 +99,7 @@ func (l *writerLock) abandon(w *waiter, reason error, unlock func()) error {
 	return reason
 }
 
-// enqueue puts a waiter at the end of its owner's line. The caller holds mu, as for the next four.
+// enqueue puts a waiter at the end of its owner's line. The caller holds mu, as for all methods up to take.
 func (l *writerLock) enqueue(w *waiter) {
 	i := l.lineOf(w.owner)
 	if i < 0 {
