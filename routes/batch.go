@@ -75,7 +75,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	err = b.transact()(e.App, func(tx core.App) error {
+	err = sqlite.Transact(e.App, caller.TenantID, len(b.items) <= shortBatch, func(tx core.App) error {
 		reader := sqlite.ReaderOf(tx)
 		if err := confirm(reader, caller); err != nil {
 			return err
@@ -209,14 +209,6 @@ func parseAction(object map[string]any, item *contact.Item) error {
 		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
 	}
 	return nil
-}
-
-// transact returns the function that runs the batch in a transaction.
-func (b *batch) transact() func(core.App, func(core.App) error) error {
-	if len(b.items) <= shortBatch {
-		return sqlite.Transact
-	}
-	return core.App.RunInTransaction
 }
 
 // write applies the items in the transaction tx.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -13,9 +12,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/requests"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
-	"contactbase/internal/wire"
 	"contactbase/routes/envelope"
 )
 
@@ -38,28 +35,7 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	body, err := feedOf(page)
-	if err != nil {
-		return err
-	}
-	return e.Blob(http.StatusOK, "application/json", body)
-}
-
-func feedOf(page *event.Page) ([]byte, error) {
-	size := 128
-	for _, sent := range page.Events {
-		size += len(sent.Body) + 1
-	}
-	body := append(make([]byte, 0, size), `{"data":[`...)
-	for i, sent := range page.Events {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, sent.Body...)
-	}
-	body = strconv.AppendBool(append(body, `],"hasMore":`...), page.More)
-	body, err := wire.AppendJSON(append(body, `,"cursor":`...), page.Next)
-	return append(body, '}'), err
+	return e.Blob(http.StatusOK, "application/json", page.encoded)
 }
 
 // feedReader is a request for the feed. It may last long.
@@ -69,6 +45,7 @@ type feedReader struct {
 	e          *core.RequestEvent // nil once it is no longer needed
 	identity   *credential.Identity
 	query      event.Query
+	streams    bool
 	cursor     string // the cursor after the last event read
 	sentCursor string // the cursor that the stream's client has
 }
@@ -101,28 +78,6 @@ func (r *feedReader) bound() (err error) {
 	return nil
 }
 
-// next reads the events after the cursor, and advances it.
-func (r *feedReader) next() (*event.Page, error) {
-	if err := r.bound(); err != nil {
-		return nil, err
-	}
-	page, err := event.ReadPage(r.app, r.identity.TenantID, r.cursor, r.query.Filter, r.query.Limit)
-	if err == nil {
-		r.cursor = page.Next
-	}
-	return page, err
-}
-
-// confirm repeats the checks of authorize, whose results may have changed.
-func (r *feedReader) confirm() error {
-	present, err := r.identity.Confirm(sqlite.Direct(r.app.ConcurrentDB()), time.Now())
-	if err != nil {
-		return err
-	}
-	r.identity = present
-	return permit(present, credential.ContactsRead)
-}
-
 // keyEnds is ready when the key expires.
 func (r *feedReader) keyEnds() <-chan time.Time {
 	if expires := r.identity.Expires(); !expires.IsZero() {
@@ -132,7 +87,7 @@ func (r *feedReader) keyEnds() <-chan time.Time {
 }
 
 // page waits for events, at most as long as the client asked, and returns a page.
-func (r *feedReader) page() (*event.Page, error) {
+func (r *feedReader) page() (*sharedPage, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -161,9 +116,6 @@ func (r *feedReader) page() (*event.Page, error) {
 			return page, nil
 		case <-r.e.Request.Context().Done():
 			return nil, r.e.Request.Context().Err()
-		}
-		if err := r.confirm(); err != nil {
-			return nil, err
 		}
 	}
 }

@@ -475,3 +475,32 @@ func TestStreamKeepsLines(t *testing.T) {
 		t.Errorf("it is %q", got.Data)
 	}
 }
+
+// Readers at the same place share a page, but not across an erasure, and each with its own key.
+func TestSharedPages(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	other := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant))
+	client.Do("POST", contactsPath, `{"name":"Ada"}`)
+	for _, name := range []string{"Ada", "erased"} {
+		testkit.Execute(t, f.App, "UPDATE events SET payload = replace(payload, 'Ada', {:name})", dbx.Params{"name": name})
+		for _, reader := range []*testkit.Client{client, other} {
+			if page := readFeed(t, reader, "?after="); len(page.Data) != 1 || !strings.Contains(string(page.Data[0]), name) {
+				t.Errorf("the page is %+v, want %s", page, name)
+			}
+			if got := <-openStream(t, reader, "?after="); !strings.Contains(got.Data, name) {
+				t.Errorf("the event is %+v, want %s", got, name)
+			}
+		}
+	}
+	ending, going := openStream(t, other, ""), openStream(t, client, "")
+	testkit.Execute(t, f.App, "UPDATE api_keys SET revoked = {:now} WHERE prefix = {:prefix}",
+		dbx.Params{"now": time.Now().UTC().Format("2006-01-02 15:04:05.000Z"), "prefix": other.Header.Get("X-API-Key")[:12]})
+	for event := range ending {
+		t.Errorf("a revoked key has %+v", event)
+	}
+	client.Do("POST", contactsPath, `{"name":"Grace"}`)
+	if got := <-going; !strings.Contains(got.Data, "Grace") {
+		t.Errorf("the event is %+v", got)
+	}
+}

@@ -23,6 +23,7 @@ import (
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/version"
 	"contactbase/routes/integrations"
 	"contactbase/routes/limit"
@@ -64,6 +65,7 @@ type server struct {
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
 	document *document
 	models   *mcp.Server
+	pages    sqlite.Shared[pageKey, *sharedPage]
 	reading  chan struct{} // has a value for each stream that is reading the database
 }
 

@@ -31,7 +31,7 @@ func (r *feedReader) stream() error {
 	if err := r.checkNotMoving(); err != nil {
 		return err
 	}
-	r.query.Limit = streamLimit
+	r.query.Limit, r.streams = streamLimit, true
 	events, err := r.Watcher.Subscribe(r.identity.TenantID)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (r *feedReader) stream() error {
 }
 
 // beginStream reads the first page, while an error can still be a response, and sends the header.
-func (r *feedReader) beginStream() (*event.Page, error) {
+func (r *feedReader) beginStream() (*sharedPage, error) {
 	err := r.begin()
 	if err != nil {
 		return nil, err
@@ -104,10 +104,11 @@ var always = func() <-chan struct{} {
 }()
 
 // follow sends a page and the events after it, until the client, the server or the key ends.
-func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Stream) error {
+func (r *feedReader) follow(events *event.Subscription, page *sharedPage, out *sse.Stream) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := out.Send(r.appendSkippedID(r.appendEvents(sse.AppendID([]byte(sse.Heartbeat), r.sentCursor), page.Events)))
+	start := sse.AppendID([]byte(sse.Heartbeat), r.sentCursor)
+	sent := out.Send(r.appendSkippedID(append(start, r.blocks(page)...)))
 	for sent {
 		ready := events.C
 		if page.More {
@@ -124,15 +125,10 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		case <-out.Gone():
 			return nil
 		}
-		err := r.onOwnStack(func() (err error) {
-			if err = r.confirm(); err != nil {
-				return err
-			}
-			if page, err = r.next(); err == nil && len(page.Events) == 0 {
-				err = r.checkNotMoving()
-			}
-			return err
-		})
+		var err error
+		if page, err = r.next(); err == nil && len(page.Events) == 0 {
+			err = r.checkNotMoving()
+		}
 		var ended *fault.Error // the client gets it with the next request
 		if errors.As(err, &ended) {
 			return nil
@@ -141,18 +137,18 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 			return err
 		}
 		if len(page.Events) > 0 {
-			sent = out.Send(r.appendEvents(nil, page.Events))
+			sent = out.Send(r.blocks(page))
 		}
 	}
 	return nil
 }
 
-func (r *feedReader) appendEvents(b []byte, events []event.Sent) []byte {
-	for _, sent := range events {
-		b = sse.AppendEvent(b, sent.ID, sent.Kind, sent.Body)
-		r.sentCursor = sent.ID
+// blocks returns the events of a page, which the caller sends.
+func (r *feedReader) blocks(page *sharedPage) []byte {
+	if n := len(page.Events); n > 0 {
+		r.sentCursor = page.Events[n-1].ID
 	}
-	return b
+	return page.encoded
 }
 
 // appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
@@ -165,10 +161,13 @@ func (r *feedReader) appendSkippedID(b []byte) []byte {
 	return sse.AppendID(b, r.cursor)
 }
 
-// onOwnStack runs f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
-func (s *server) onOwnStack(f func() error) error {
-	s.reading <- struct{}{}
-	defer func() { <-s.reading }()
+// onOwnStack runs a stream's f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
+func (r *feedReader) onOwnStack(f func() error) error {
+	if !r.streams {
+		return f()
+	}
+	r.reading <- struct{}{}
+	defer func() { <-r.reading }()
 	ended := make(chan error)
 	go func() { ended <- routine.SafeWrap(f)() }()
 	return <-ended

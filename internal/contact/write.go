@@ -46,13 +46,13 @@ type Write struct {
 }
 
 // Commit calls write and runs the statements that it returns, in one transaction, which may share its commit with others: see sqlite.Write.
-// If the app is in a transaction, the write becomes a part of it. After the commit PocketBase's subscribers receive the contacts that were
-// written. write may be called twice, and must not change anything itself. The error is a fault.Fields if an admin's unique index refuses
-// a contact.
-func Commit(app core.App, write func(tx *Tx) ([]sqlite.Statement, error)) error {
+// It writes on behalf of the tenant. If the app is in a transaction, the write becomes a part of it. After the commit PocketBase's
+// subscribers receive the contacts that were written. write may be called twice, and must not change anything itself. The error is a
+// fault.Fields if an admin's unique index refuses a contact.
+func Commit(app core.App, tenantID string, write func(tx *Tx) ([]sqlite.Statement, error)) error {
 	return withTx(app, func(unread Tx) error {
 		var tx Tx
-		_, err := sqlite.Write(app, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
+		_, err := sqlite.WriteFor(app, tenantID, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
 			tx = unread
 			tx.Reader = reader
 			return write(&tx)

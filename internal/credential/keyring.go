@@ -108,6 +108,14 @@ func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	return i.ConfirmAt(tx, version, now)
+}
+
+// IsOf reports whether the identity was read at the version of the credentials.
+func (i *Identity) IsOf(version int64) bool { return i.version == version }
+
+// ConfirmAt is Confirm for a caller that has read the version of the credentials. It queries nothing if the identity is of that version.
+func (i *Identity) ConfirmAt(tx sqlite.Reader, version int64, now time.Time) (_ *Identity, err error) {
 	present := i
 	if version != i.version {
 		if present, err = load(tx, i.hash); err != nil {

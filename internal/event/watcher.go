@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,12 @@ const (
 
 	// watchPause follows each query, so that one query covers a burst of commits.
 	watchPause = 2 * time.Millisecond
+
+	// maxSignals is how many subscriptions of a tenant have a signal at a time: other tenants' readers would wait behind thousands that run.
+	// After each pause at least minSignals get one, because a reader with a slow client takes its signal late.
+	maxSignals = 64
+	minSignals = 4
+
 	// watchInterval is how often the watcher queries for events of other processes.
 	watchInterval = 500 * time.Millisecond
 )
@@ -26,7 +33,7 @@ var ErrTooManyReaders = &fault.Error{
 	Message: "Too many clients are waiting for events; close some connections, and try again shortly.",
 }
 
-// Watcher signals the subscriptions of a tenant when it has new events. A single query serves all subscriptions.
+// Watcher signals the subscriptions of a tenant when it has new events, a few at a time. A single query serves all subscriptions.
 type Watcher struct {
 	app   core.App
 	upTo  func() *string // returns the id of the last visible event; nil, or returns nil, if all are visible
@@ -35,9 +42,18 @@ type Watcher struct {
 	end   func()
 
 	mu       sync.Mutex
-	byTenant map[string]map[*Subscription]struct{}
+	byTenant map[string]*audience
+	due      []*audience // that have due subscriptions
 	count    int
 	seen     *string // the newest event at the last query; "" for none, nil if unknown
+}
+
+// audience is the subscriptions of a tenant.
+type audience struct {
+	all map[*Subscription]struct{}
+	due []*Subscription // to be signaled, in this order; some may be closed
+
+	signaled []*Subscription // may not have taken their signals yet
 }
 
 // Subscription waits for the events of a tenant.
@@ -45,13 +61,14 @@ type Subscription struct {
 	C <-chan struct{} // has a value when there may be new events
 
 	signal   chan struct{}
+	isDue    bool
 	tenantID string
 	watcher  *Watcher
 }
 
 // NewWatcher returns a watcher that does nothing before Run.
 func NewWatcher(app core.App) *Watcher {
-	w := &Watcher{app: app, wake: make(chan struct{}, 1), ended: make(chan struct{}), byTenant: map[string]map[*Subscription]struct{}{}}
+	w := &Watcher{app: app, wake: make(chan struct{}, 1), ended: make(chan struct{}), byTenant: map[string]*audience{}}
 	w.end = sync.OnceFunc(func() { close(w.ended) })
 	return w
 }
@@ -73,15 +90,17 @@ func (w *Watcher) End() { w.end() }
 func (w *Watcher) Subscribe(tenantID string) (*Subscription, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count >= maxSubscriptions || len(w.byTenant[tenantID]) >= maxTenantSubscriptions {
+	a := w.byTenant[tenantID]
+	if w.count >= maxSubscriptions || a != nil && len(a.all) >= maxTenantSubscriptions {
 		return nil, ErrTooManyReaders
+	}
+	if a == nil {
+		a = &audience{all: map[*Subscription]struct{}{}}
+		w.byTenant[tenantID] = a
 	}
 	s := &Subscription{signal: make(chan struct{}, 1), tenantID: tenantID, watcher: w}
 	s.C = s.signal
-	if w.byTenant[tenantID] == nil {
-		w.byTenant[tenantID] = map[*Subscription]struct{}{}
-	}
-	w.byTenant[tenantID][s] = struct{}{}
+	a.all[s] = struct{}{}
 	w.count++
 	return s, nil
 }
@@ -91,11 +110,14 @@ func (s *Subscription) Close() {
 	w := s.watcher
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, isOpen := w.byTenant[s.tenantID][s]; !isOpen {
+	a := w.byTenant[s.tenantID]
+	if a == nil {
 		return
 	}
-	delete(w.byTenant[s.tenantID], s)
-	if len(w.byTenant[s.tenantID]) == 0 {
+	if _, isOpen := a.all[s]; !isOpen {
+		return
+	}
+	if delete(a.all, s); len(a.all) == 0 {
 		delete(w.byTenant, s.tenantID)
 	}
 	w.count--
@@ -112,12 +134,15 @@ func (w *Watcher) Run(changed func() bool) {
 			return
 		case <-w.wake:
 			w.poll()
-			time.Sleep(watchPause)
 		case <-ticker.C:
 			if w.poll() && changed() {
 				w.signal(nil)
 			}
 		}
+		if w.signalDue() {
+			w.Wake()
+		}
+		time.Sleep(watchPause)
 	}
 }
 
@@ -184,24 +209,53 @@ func (w *Watcher) newest(tx sqlite.Reader) (*string, error) {
 // Newest returns the id of the newest event, or "" if there is none.
 func Newest(tx sqlite.Reader) (string, error) { return sqlite.Value[string](tx, newestSQL) }
 
-// signal signals the subscriptions of the tenants. If there are no tenants, the event seen last has been deleted, and signal signals all.
+// signal makes the subscriptions of the tenants due. If there are no tenants, the event seen last has been deleted, and all become due.
 func (w *Watcher) signal(tenants []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(tenants) == 0 {
-		for _, subscriptions := range w.byTenant {
-			signalAll(subscriptions)
+		for _, a := range w.byTenant {
+			w.makeDue(a)
 		}
 	}
 	for _, tenant := range tenants {
-		signalAll(w.byTenant[tenant])
+		if a := w.byTenant[tenant]; a != nil {
+			w.makeDue(a)
+		}
 	}
 }
 
-func signalAll(subscriptions map[*Subscription]struct{}) {
-	for s := range subscriptions {
-		signal(s.signal)
+func (w *Watcher) makeDue(a *audience) {
+	if len(a.due) == 0 {
+		w.due = append(w.due, a)
 	}
+	for s := range a.all {
+		if !s.isDue {
+			s.isDue = true
+			a.due = append(a.due, s)
+		}
+	}
+}
+
+// signalDue signals some of the due subscriptions of each tenant, and reports whether any are left.
+func (w *Watcher) signalDue() (left bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = slices.DeleteFunc(w.due, func(a *audience) bool {
+		a.signaled = slices.DeleteFunc(a.signaled, func(s *Subscription) bool {
+			_, isOpen := a.all[s]
+			return !isOpen || len(s.signal) == 0
+		})
+		n := min(max(maxSignals-len(a.signaled), minSignals), len(a.due))
+		for _, s := range a.due[:n] {
+			s.isDue = false
+			signal(s.signal)
+		}
+		a.signaled = append(a.signaled, a.due[:n]...)
+		a.due = slices.Delete(a.due, 0, n)
+		return len(a.due) == 0
+	})
+	return len(w.due) > 0
 }
 
 func signal(c chan struct{}) {

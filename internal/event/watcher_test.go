@@ -85,3 +85,40 @@ func TestSubscriptionsAreLimited(t *testing.T) {
 		t.Errorf("one more in total: %v", err)
 	}
 }
+
+// The readers of a tenant that has many are signaled a few at a time, those of others at once.
+func TestManySubscriptionsAreSignaledInTurn(t *testing.T) {
+	t.Parallel()
+	w := event.NewWatcher(testkit.NewApp(t))
+	many, one := make([]*event.Subscription, 150), subscribe(t, w, "b")
+	for i := range many {
+		many[i] = subscribe(t, w, "a")
+	}
+	signaled := func() (n int) {
+		for _, s := range many {
+			n += len(s.C)
+		}
+		return n
+	}
+	w.MakeDue(nil)
+	taken := 0
+	for _, want := range []int{64, 68, 132, 150} { // of which 64 run at a time, unless some do not take their signals
+		w.MakeDue([]string{"nobody"})
+		if left := w.SignalDue(); left != (want < len(many)) || taken+signaled() != want || len(one.C) != 1 {
+			t.Errorf("%d and %d are signaled, more is %t, want %d and 1", taken+signaled(), len(one.C), left, want)
+		}
+		for _, s := range many {
+			if want > 64 && len(s.C) > 0 {
+				<-s.C
+				taken++
+			}
+		}
+	}
+	w.MakeDue([]string{"a"})
+	many[1].Close()
+	for w.SignalDue() {
+	}
+	if len(many[0].C) != 1 || w.SignalDue() {
+		t.Error("a reader is not signaled again, or one is left")
+	}
+}

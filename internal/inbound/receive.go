@@ -108,10 +108,7 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
 func (r *Request) Transact(app core.App, do func(tx core.App) error) error {
-	if r.isShort() {
-		return sqlite.Transact(app, do)
-	}
-	return app.RunInTransaction(do)
+	return sqlite.Transact(app, r.webhook.TenantID, r.isShort(), do)
 }
 
 // Preview returns what the request would do, with the resulting contacts, without doing it.

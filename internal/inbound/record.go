@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/quota"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
@@ -82,7 +83,7 @@ func Record(app core.App, webhook *Webhook, contentType string, body []byte, sta
 	}
 	refused := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
 	refused.status, refused.result = status, encoded
-	return app.RunInTransaction(func(tx core.App) error { return refused.insert(tx) })
+	return sqlite.Transact(app, webhook.TenantID, false, func(tx core.App) error { return refused.insert(tx) })
 }
 
 // ErrErased means that a request was about a deleted contact and has been erased.

@@ -13,6 +13,14 @@ const (
 	maxBatchAge    = 10 * time.Millisecond
 )
 
+// An owner, which is a tenant, gets this many writes in a batch while another one writes, too: who comes meanwhile waits for the batch and its
+// commit, which take longer the more it has. Alone, an owner has only the limits of the batch.
+const (
+	maxShare       = 4 // while another owner waits, or is in the batch
+	maxRecentShare = 8 // while another owner has written recently
+	recently       = 100 * time.Millisecond
+)
+
 // The statements that begin and end batches and the savepoints in them.
 const (
 	beginBatch          = "BEGIN IMMEDIATE"
@@ -31,16 +39,44 @@ var ErrBatch = errors.New("the commit batch failed")
 type batch struct {
 	began   time.Time
 	writes  int
-	sealed  bool          // whether no other transaction may join
-	done    chan struct{} // closed once err is the outcome for all
-	waiters []*waiter     // whose write functions are in it
-	cache   []any         // what the last write function has cached; nil after another transaction
+	owners  map[string]int // their writes; without those that nobody owns
+	recent  bool           // whether two owners have written recently
+	sealed  bool           // whether no other transaction may join
+	done    chan struct{}  // closed once err is the outcome for all
+	waiters []*waiter      // whose write functions are in it
+	cache   []any          // what the last write function has cached; nil after another transaction
 	err     error
 	broken  error // for the holder of the lock if the batch ended early, nil otherwise
 }
 
 func (b *batch) full() bool {
 	return b.sealed || b.writes >= maxBatchWrites || time.Since(b.began) >= maxBatchAge
+}
+
+// admits reports whether the owner may add a write, given whether another one waits. Writes that nobody owns are few.
+func (b *batch) admits(owner string, othersWait bool) bool {
+	switch {
+	case owner == "":
+		return true
+	case othersWait || len(b.owners) > 1:
+		return b.owners[owner] < maxShare
+	case b.recent:
+		return b.owners[owner] < maxRecentShare
+	default:
+		return true
+	}
+}
+
+// add counts a write in the open batch.
+func (w *writer) add(owner string) {
+	w.batch.writes++
+	if owner == "" {
+		return
+	}
+	w.batch.owners[owner]++
+	if owner != w.lastOwner {
+		w.lastOwner, w.ownerChanged = owner, time.Now()
+	}
 }
 
 // begin opens a batch, unless one is open, as soon as no other process writes.
@@ -69,7 +105,8 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 		}
 	}
 	w.ended, w.committed = false, false
-	w.batch = &batch{began: time.Now(), done: make(chan struct{})}
+	now := time.Now()
+	w.batch = &batch{began: now, owners: map[string]int{}, recent: now.Sub(w.ownerChanged) < recently, done: make(chan struct{})}
 	return nil
 }
 
@@ -105,9 +142,9 @@ func (w *writer) abort(cause error) {
 }
 
 // commitWithBatch releases the lock of a caller whose work is in the open batch, and returns the outcome of the batch.
-func (w *writer) commitWithBatch() error {
+func (w *writer) commitWithBatch(owner string) error {
 	b := w.batch
-	b.writes++
+	w.add(owner)
 	w.runWaiting()
 	w.unlock()
 	<-b.done

@@ -69,7 +69,7 @@ func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
 	}
 	limit, found := c.limit, 0
 	var began, worked time.Time
-	err = app.RunInTransaction(func(tx core.App) (err error) {
+	err = inTurn(app, turn{}, func(tx core.App) (err error) {
 		began = time.Now()
 		found, err = chunk(tx, limit)
 		worked = time.Now()

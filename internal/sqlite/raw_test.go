@@ -160,8 +160,15 @@ func TestMissingDirectory(t *testing.T) {
 	defer db.Close()
 	db.DB().SetMaxOpenConns(1)
 	for range 2 { // the first failure releases the lock
-		if _, err := db.DB().Begin(); err == nil {
-			t.Error("a transaction began")
+		tx, err := db.DB().Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("", turn{}); err == nil {
+			t.Error("a transaction got the lock")
+		}
+		if tx.Commit() == nil {
+			t.Error("it was committed")
 		}
 		if _, err := db.DB().Exec("PRAGMA optimize"); err == nil {
 			t.Error("a statement ran")

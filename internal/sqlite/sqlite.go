@@ -10,10 +10,12 @@
 //   - a rollback undoes only its own work;
 //   - if the batch fails, every transaction in it returns an error.
 //
+// Writers wait in a line for each owner, which is a tenant, and the lines take turns.
+//
 // PocketBase sees no difference: one transaction runs at a time, and its hooks run before and after it. But the commit of a transaction also
 // waits for those that join its batch, so a transaction must never wait for another writer.
 //
-// There are two ways to write. Write calls a write function, which reads, checks and returns statements: short, and without a savepoint.
+// There are two ways to write. WriteFor calls a write function, which reads, checks and returns statements: short, and without a savepoint.
 // Transact and PocketBase's RunInTransaction run a transaction statement by statement. Long work goes through InChunks.
 package sqlite
 

@@ -7,20 +7,48 @@ import (
 	"time"
 )
 
-// transaction is a transaction in a commit batch. It holds the writer lock from its beginning to its end. With its first statement, the
-// transaction of a write function or of Transact joins the open batch, and any other one begins a batch of its own.
+// transaction is a transaction in a commit batch. It holds the writer lock from its first statement to its end: only that can name its owner.
+// With it, the transaction of a write function or a short one joins the open batch, and any other one begins a batch of its own.
 //
 // A savepoint makes SQLite keep a copy of every page, which takes a quarter of the time of a small write and half of that of a large one. So the
 // first transaction of a batch has none: undoing it rolls back the batch. A later one gets a savepoint before its first write. A write function has
 // none: it fails before its first write, or with it.
 type transaction struct {
+	turn
 	connection *virtual
-	deadline   time.Time // for opening a batch
+	locked     bool      // whether it holds the writer lock
+	refused    error     // why it does not get the lock
+	deadline   time.Time // for the lock and for opening a batch
 	mode       mode
-	short      bool   // whether it shares a batch; see Transact
 	batch      *batch // nil before the first statement
 	saved      bool   // whether it has a savepoint
 	written    bool   // whether there is something to undo
+}
+
+// turn is the first statement of a transaction: it waits for the writer lock, and does nothing else. It is an argument of an empty statement that the
+// driver removes, because database/sql has no other way to pass options to a driver: see driver.ErrRemoveArgument. A context does not reach
+// the driver from PocketBase's RunInTransaction.
+type turn struct {
+	owner string // on whose behalf the transaction writes; "" for the program itself
+	short bool   // whether it shares a batch; see Transact
+}
+
+// lock waits for the writer lock, unless the transaction has it.
+func (tx *transaction) lock(ctx context.Context) error {
+	if tx.locked || tx.refused != nil {
+		return tx.refused
+	}
+	w := tx.connection.writer
+	tx.deadline = time.Now().Add(writeTimeout)
+	if tx.refused = w.acquire(ctx, tx.deadline, tx.owner); tx.refused != nil {
+		return tx.refused
+	}
+	if tx.refused = w.open(); tx.refused != nil {
+		w.unlock()
+		return tx.refused
+	}
+	tx.locked = true
+	return nil
 }
 
 // join puts the transaction into a batch.
@@ -42,6 +70,9 @@ func (tx *transaction) join(ctx context.Context) error {
 // run runs a statement in the transaction.
 func (tx *transaction) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := tx.lock(ctx); err != nil {
 		return err
 	}
 	if tx.batch == nil {
@@ -90,17 +121,23 @@ func (tx *transaction) prepare(s statement) error {
 // Commit implements driver.Tx.
 func (tx *transaction) Commit() error {
 	w := tx.connection.writer
-	if err := tx.keep(); err != nil || tx.batch == nil {
+	err := tx.keep()
+	if !tx.locked {
+		return tx.refused
+	}
+	if err != nil || tx.batch == nil {
 		w.unlock()
 		return err
 	}
-	return w.commitWithBatch()
+	return w.commitWithBatch(tx.owner)
 }
 
 // Rollback implements driver.Tx. It waits for no commit.
 func (tx *transaction) Rollback() error {
 	err := tx.undo()
-	tx.connection.writer.unlock()
+	if tx.locked {
+		tx.connection.writer.unlock()
+	}
 	return err
 }
 

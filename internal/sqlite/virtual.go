@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"time"
 )
 
 // virtual is a connection of the writing pool. All virtual connections share the physical connection of the writer.
@@ -16,7 +15,10 @@ type virtual struct {
 // ExecContext implements driver.ExecerContext.
 func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
 	if query == "" {
-		return driver.ResultNoRows, nil
+		if v.tx == nil {
+			return driver.ResultNoRows, nil
+		}
+		return driver.ResultNoRows, v.tx.lock(ctx)
 	}
 	s := parse(query)
 	if len(args) == 1 {
@@ -66,18 +68,14 @@ func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driv
 	return driver.RowsAffected(changed), nil
 }
 
-// short is an option of the open transaction; see Transact. It is an argument that the driver removes: database/sql has no other way to pass
-// an option to a driver. See driver.ErrRemoveArgument.
-type short struct{}
-
 // CheckNamedValue implements driver.NamedValueChecker.
 func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
-	switch argument.Value.(type) {
+	switch value := argument.Value.(type) {
 	case repeated:
 		return nil
-	case short:
-		if v.tx != nil {
-			v.tx.short = true
+	case turn:
+		if v.tx != nil && !v.tx.locked {
+			v.tx.turn = value
 		}
 		return driver.ErrRemoveArgument
 	default:
@@ -111,19 +109,10 @@ func (v *virtual) run(ctx context.Context, s statement, run func(context.Context
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. It ignores the options.
-func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
-	w := v.writer
-	tx := &transaction{connection: v, deadline: time.Now().Add(writeTimeout)}
-	if err := w.acquire(ctx, tx.deadline); err != nil {
-		return nil, err
-	}
-	if err := w.open(); err != nil {
-		w.unlock()
-		return nil, err
-	}
-	v.tx = tx
-	return tx, nil
+// BeginTx implements driver.ConnBeginTx. It ignores the options. The transaction waits for the writer lock with its first statement.
+func (v *virtual) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	v.tx = &transaction{connection: v}
+	return v.tx, nil
 }
 
 // Begin implements driver.Conn.

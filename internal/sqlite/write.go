@@ -75,30 +75,35 @@ func run(tx interface {
 	return changed, nil
 }
 
-// Transact is PocketBase's RunInTransaction for transactions of a few milliseconds at most. It joins the open commit batch, whose writers wait for
-// it. Any other transaction commits that batch first. If the batch fails because of another transaction, Transact calls do again.
-func Transact(app core.App, do func(tx core.App) error) error {
+// Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short transaction, which takes a few milliseconds
+// at most, joins the open commit batch, whose writers wait for it. Any other transaction commits that batch first. If the batch fails
+// because of another transaction, Transact calls do of a short one again.
+func Transact(app core.App, owner string, short bool, do func(tx core.App) error) error {
 	if app.IsTransactional() {
 		return do(app)
 	}
-	err := app.RunInTransaction(func(tx core.App) error {
-		if _, err := Direct(tx.NonconcurrentDB()).Exec("", short{}); err != nil {
-			return err
-		}
-		return do(tx)
-	})
-	if errors.Is(err, ErrBatch) {
-		err = app.RunInTransaction(do)
+	err := inTurn(app, turn{owner, short}, do)
+	if short && errors.Is(err, ErrBatch) {
+		err = inTurn(app, turn{owner: owner}, do)
 	}
 	return err
 }
 
-// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction. Meanwhile the app of the event is that of
-// the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
+func inTurn(app core.App, t turn, do func(tx core.App) error) error {
+	return app.RunInTransaction(func(tx core.App) error {
+		if _, err := Direct(tx.NonconcurrentDB()).Exec("", t); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf of the record's tenant, if it has
+// one. Meanwhile the app of the event is that of the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 	outer := e.App
 	defer func() { e.App = outer }()
-	return outer.RunInTransaction(func(tx core.App) error {
+	return inTurn(outer, turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
 		e.App = tx
 		return write(tx)
 	})

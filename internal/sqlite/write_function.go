@@ -28,10 +28,13 @@ type WriteFunc func(Reader) ([]Statement, error)
 // its own, and wakes their callers only once, with the outcome.
 //
 // If the app is in a transaction, the write becomes a part of it.
-func Write(app core.App, fn WriteFunc) ([]int64, error) {
+func Write(app core.App, fn WriteFunc) ([]int64, error) { return WriteFor(app, "", fn) }
+
+// WriteFor is Write on behalf of an owner, which is the id of a tenant. Owners take turns.
+func WriteFor(app core.App, owner string, fn WriteFunc) ([]int64, error) {
 	switch db := app.NonconcurrentDB().(type) {
 	case *dbx.DB:
-		return writeWith(db.DB(), fn)
+		return writeWith(db.DB(), owner, fn)
 	case *dbx.Tx:
 		statements, err := fn(ReaderOf(app))
 		if err != nil {
@@ -43,14 +46,14 @@ func Write(app core.App, fn WriteFunc) ([]int64, error) {
 	}
 }
 
-func writeWith(db *sql.DB, fn WriteFunc) ([]int64, error) {
+func writeWith(db *sql.DB, owner string, fn WriteFunc) ([]int64, error) {
 	w := poolWriter(db)
 	if w == nil {
 		return nil, errors.New("write functions need the writing pool of data.db")
 	}
-	f := w.writeFunction(byFunction, fn)
+	f := w.writeFunction(byFunction, owner, fn)
 	if errors.Is(f.err, ErrBatch) {
-		f = w.writeFunction(byFunctionAlone, fn)
+		f = w.writeFunction(byFunctionAlone, owner, fn)
 	}
 	if f.panicked != nil {
 		panic(f.panicked)
@@ -80,9 +83,9 @@ type functionWrite struct {
 }
 
 // writeFunction runs a write function, or waits until the holder of the lock has run it.
-func (w *writer) writeFunction(mode mode, fn WriteFunc) *functionWrite {
+func (w *writer) writeFunction(mode mode, owner string, fn WriteFunc) *functionWrite {
 	f := &functionWrite{mode: mode, fn: fn, deadline: time.Now().Add(writeTimeout)}
-	err := w.lock.acquire(context.Background(), f.deadline, f, w.unlock)
+	err := w.lock.acquire(context.Background(), f.deadline, owner, f, w.unlock)
 	if err != nil {
 		if !errors.Is(err, errRunByHolder) {
 			f.err = err
@@ -95,15 +98,15 @@ func (w *writer) writeFunction(mode mode, fn WriteFunc) *functionWrite {
 		w.unlock()
 		return f
 	}
-	f.err = w.commitWithBatch()
+	f.err = w.commitWithBatch(owner)
 	return f
 }
 
-// runWaiting runs the write functions at the front of the queue, as transactions of the open batch. The caller holds the lock and waits
+// runWaiting runs the write functions whose turn it is, as transactions of the open batch. The caller holds the lock and waits
 // for that batch.
 func (w *writer) runWaiting() {
 	for w.batch != nil && !w.batch.full() {
-		next := w.lock.takeWrite()
+		next := w.lock.takeWrite(w.batch)
 		if next == nil {
 			return
 		}
@@ -114,14 +117,14 @@ func (w *writer) runWaiting() {
 			next.granted <- errRunByHolder
 			continue
 		}
-		f.batch.writes++
+		w.add(next.owner)
 		f.batch.waiters = append(f.batch.waiters, next)
 	}
 }
 
 // run runs a write function. The caller holds the lock.
 func (w *writer) run(f *functionWrite) {
-	tx := &transaction{connection: w.functions.virtual, deadline: f.deadline, mode: f.mode}
+	tx := &transaction{connection: w.functions.virtual, locked: true, deadline: f.deadline, mode: f.mode}
 	w.functions.virtual.tx = tx
 	kept := false
 	defer func() {

@@ -43,6 +43,9 @@ type writer struct {
 	batch      *batch      // nil while no batch is open
 	lockedAt   time.Time   // when the holder got the lock
 
+	lastOwner    string    // the last that wrote
+	ownerChanged time.Time // when another one had written before it
+
 	commits     atomic.Uint64                // commit batches
 	writes      atomic.Uint64                // transactions and single writes in them
 	lastCommit  atomic.Pointer[time.Time]    // nil before the first
@@ -60,18 +63,18 @@ func newWriter(folder string, connect func() (*connection, error)) (_ *writer, e
 }
 
 // acquire waits for the lock, which the caller releases by commitWithBatch or unlock.
-func (w *writer) acquire(ctx context.Context, deadline time.Time) error {
-	if err := w.lock.acquire(ctx, deadline, nil, w.unlock); err != nil {
+func (w *writer) acquire(ctx context.Context, deadline time.Time, owner string) error {
+	if err := w.lock.acquire(ctx, deadline, owner, nil, w.unlock); err != nil {
 		return err
 	}
 	w.lockedAt = time.Now()
 	return nil
 }
 
-// unlock hands the lock over to the next waiter. If there is none, it commits the open batch first.
+// unlock hands the lock over to the next waiter that may join the open batch. If there is none, it commits the batch first.
 func (w *writer) unlock() {
 	lockedAt := w.lockedAt
-	if w.batch != nil && !w.batch.full() && w.lock.handOver() {
+	if w.batch != nil && !w.batch.full() && w.lock.handOver(w.batch) {
 		w.recordHold(time.Since(lockedAt))
 		return
 	}
@@ -136,7 +139,7 @@ func (w *writer) write(ctx context.Context, run func(context.Context, *connectio
 }
 
 func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *connection) error) error {
-	if err := w.acquire(ctx, deadline); err != nil {
+	if err := w.acquire(ctx, deadline, ""); err != nil {
 		return err
 	}
 	w.commitOpen() // others must not wait for a statement of unknown duration
@@ -150,13 +153,13 @@ func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool,
 		w.unlock()
 		return err
 	}
-	return w.commitWithBatch()
+	return w.commitWithBatch("")
 }
 
 // exclusive runs a statement outside of any transaction.
 func (w *writer) exclusive(ctx context.Context, run func(context.Context, *connection) error) (err error) {
 	deadline := time.Now().Add(writeTimeout)
-	if err := w.acquire(ctx, deadline); err != nil {
+	if err := w.acquire(ctx, deadline, ""); err != nil {
 		return err
 	}
 	defer w.unlock()
