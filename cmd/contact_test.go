@@ -241,7 +241,7 @@ func TestContactIndex(t *testing.T) {
 	if _, err := index("vip", "--remove"); err == nil || !strings.Contains(err.Error(), "no index") {
 		t.Errorf("removing an index that does not exist: %v", err)
 	}
-	testkit.ChangeContacts(t, app, func(contacts *core.Collection) { contacts.AddIndex("idx_own", true, "`tenant`, `vip`, `id`", "") })
+	testkit.ChangeContacts(t, app, func(contacts *core.Collection) { contacts.AddIndex("idx_own", false, "`tenant`, `vip`, `id`", "") })
 	if _, err := index("vip", "--remove"); err == nil || !strings.Contains(err.Error(), "idx_own") {
 		t.Errorf("removing an administrator's own index: %v", err)
 	}
