@@ -24,9 +24,9 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewContactCommand returns the command that imports and exports contacts.
+// NewContactCommand returns the command that imports and exports contacts, and adds indexes for their filters.
 func NewContactCommand(app core.App) *cobra.Command {
-	return group("contact", "Import and export contacts", contactImport(app), contactExport(app))
+	return group("contact", "Import and export contacts", contactImport(app), contactExport(app), contactIndex(app))
 }
 
 // importing holds the flags of the command import.
@@ -340,7 +340,7 @@ func contactExport(app core.App) *cobra.Command {
 		Example: "  contactbase contact export Acme contacts.csv\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 		Args:    exactArgs,
 	}
-	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, email=ada@example.com or updatedSince=2026-01-31T00:00:00Z")
+	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {
 		for _, filter := range *given {
 			name, value, found := strings.Cut(filter, "=")
@@ -349,7 +349,7 @@ func contactExport(app core.App) *cobra.Command {
 			}
 			filters.Set(name, value)
 		}
-		query, err := list.ParseQuery(filters)
+		query, err := list.ParseQuery(app, filters)
 		if err != nil {
 			return withoutCode(err)
 		}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/testkit"
 )
 
@@ -198,5 +201,57 @@ func TestImportPrintsItsMapping(t *testing.T) {
 		if cancelled := testkit.Count(t, app, "SELECT count(*) FROM _imports WHERE status = 'cancelled'", nil); cancelled != 0 {
 			t.Errorf("%v: a dry run ends as cancelled", c.args)
 		}
+	}
+}
+
+// The command adds an index and removes it, and does without confirmation only what is quick.
+func TestContactIndex(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.AddFields(t, app, &core.BoolField{Name: "vip"}, &core.JSONField{Name: "meta"}, &core.TextField{Name: "limit"})
+	index := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		command := NewContactCommand(app)
+		command.SetArgs(append([]string{"index", "--json"}, args...))
+		command.SetOut(&out)
+		command.SetErr(&out)
+		err := command.Execute()
+		var compact bytes.Buffer
+		if err == nil && stdjson.Compact(&compact, out.Bytes()) != nil {
+			t.Errorf("%v prints %s", args, out.String())
+		}
+		return compact.String(), err
+	}
+	for _, field := range []string{"name", "email", "meta", "limit", "nothing", "vip`"} {
+		if _, err := index(field); err == nil || !strings.Contains(err.Error(), "company, vip") {
+			t.Errorf("an index for %s: %v", field, err)
+		}
+	}
+	for _, step := range []struct{ args, want string }{
+		{"vip", `{"field":"vip","index":"idx_contacts_vip"}`},
+		{"vip", `{"field":"vip","index":"idx_contacts_vip"}`},
+		{"company --yes", `{"field":"company","index":"idx_contacts_company"}`},
+		{"vip --remove", `{"removed":"idx_contacts_vip"}`},
+	} {
+		if got, err := index(strings.Fields(step.args)...); got != step.want || err != nil {
+			t.Errorf("index %s prints %s, %v", step.args, got, err)
+		}
+	}
+	if _, err := index("vip", "--remove"); err == nil || !strings.Contains(err.Error(), "no index") {
+		t.Errorf("removing an index that does not exist: %v", err)
+	}
+	testkit.ChangeContacts(t, app, func(contacts *core.Collection) { contacts.AddIndex("idx_own", false, "`tenant`, `vip`, `id`", "") })
+	if _, err := index("vip", "--remove"); err == nil || !strings.Contains(err.Error(), "idx_own") {
+		t.Errorf("removing an administrator's own index: %v", err)
+	}
+	testkit.ChangeContacts(t, app, func(contacts *core.Collection) { contacts.RemoveIndex("idx_own") })
+	_, err := app.NonconcurrentDB().NewQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) " +
+		"INSERT INTO contacts (id, tenant, name) SELECT 'bulk' || i, {:tenant}, 'Bulk' FROM n").Bind(dbx.Params{"tenant": tenant}).Execute()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index("vip"); err == nil || !strings.Contains(err.Error(), "20000 contacts takes about") || !strings.Contains(err.Error(), "--yes") {
+		t.Errorf("an index that takes long: %v", err)
 	}
 }

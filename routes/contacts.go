@@ -27,7 +27,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return envelope.InvalidParameter("query", "is not a valid query string")
 	}
-	query, err := list.ParseQuery(values)
+	query, err := list.ParseQuery(e.App, values)
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,19 @@ const largestPage = 200
 
 // ListOptions filter and sort contacts. The zero value lists all, the oldest first.
 type ListOptions struct {
-	Q            string // words in name, email, phone or company
-	Email        string // this address, ignoring case
-	Phone        string // this number
-	ExternalID   string // your own identifier
-	UpdatedSince time.Time
+	Q             string // words in name, email, phone or company
+	Email         string // this address, ignoring case
+	Phone         string // this number
+	ExternalID    string // your own identifier
+	CreatedSince  time.Time
+	CreatedBefore time.Time
+	UpdatedSince  time.Time
+	UpdatedBefore time.Time
+
+	// Company and Custom filter once an administrator has added an index for the field. Custom has the exact values of
+	// custom fields by name, as text: a number, true or false, or an RFC 3339 time.
+	Company string
+	Custom  map[string]string
 
 	// Sort is createdAt, updatedAt or name; a minus sign before it reverses the order.
 	Sort string
@@ -39,7 +47,7 @@ type Page struct {
 
 // List returns a page of contacts.
 func (c *Contacts) List(ctx context.Context, query ListOptions, options ...RequestOption) (Page, error) {
-	answer, header, err := decode[api.ContactList](c.api.ListContacts(ctx, query.params(), edit(options...)))
+	answer, header, err := decode[api.ContactList](c.api.ListContacts(ctx, query.params(), filterBy(query.Custom), edit(options...)))
 	if err != nil {
 		return Page{}, err
 	}
@@ -79,9 +87,8 @@ func (c *Contacts) All(ctx context.Context, query ListOptions, options ...Reques
 func (o ListOptions) params() *api.ListContactsParams {
 	params := &api.ListContactsParams{
 		Q: orNull(o.Q), Email: orNull(o.Email), Phone: orNull(o.Phone), ExternalId: orNull(o.ExternalID), Cursor: orNull(o.Cursor),
-	}
-	if !o.UpdatedSince.IsZero() {
-		params.UpdatedSince = &o.UpdatedSince
+		Company: orNull(o.Company), CreatedSince: timeOrNull(o.CreatedSince), CreatedBefore: timeOrNull(o.CreatedBefore),
+		UpdatedSince: timeOrNull(o.UpdatedSince), UpdatedBefore: timeOrNull(o.UpdatedBefore),
 	}
 	if o.Sort != "" {
 		sort := api.ListContactsParamsSort(o.Sort)
@@ -94,6 +101,28 @@ func (o ListOptions) params() *api.ListContactsParams {
 		params.Offset = &o.Offset
 	}
 	return params
+}
+
+// filterBy returns a function that adds filters by custom fields to a request.
+func filterBy(custom map[string]string) api.RequestEditorFn {
+	return func(_ context.Context, request *http.Request) error {
+		if len(custom) == 0 {
+			return nil
+		}
+		query := request.URL.Query()
+		for name, value := range custom {
+			query.Set(name, value)
+		}
+		request.URL.RawQuery = query.Encode()
+		return nil
+	}
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // cursorOf returns the cursor of the next page from the Link header, or "" on the last page.

@@ -27,7 +27,9 @@ func TestList(t *testing.T) {
 	client, n := newClient(t, page("a%2Bb", "x1"))
 	got, err := client.Contacts.List(t.Context(), contactbase.ListOptions{
 		Q: "ada & co", Email: "a@example.com", Phone: "+44", ExternalID: "crm-1", Sort: "-updatedAt", Limit: 2, Offset: 4, Cursor: "c",
-		UpdatedSince: time.Date(2026, 3, 2, 9, 15, 4, 0, time.UTC),
+		UpdatedSince: time.Date(2026, 3, 2, 9, 15, 4, 0, time.UTC), UpdatedBefore: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		CreatedSince: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), CreatedBefore: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Company: "Ada & Co", Custom: map[string]string{"vip": "true", "note": "a+b"},
 	})
 	if err != nil || len(got.Data) != 1 || !got.HasMore || got.Cursor != "a+b" {
 		t.Errorf("%+v, %v", got, err)
@@ -35,7 +37,8 @@ func TestList(t *testing.T) {
 	query := n.sent[0].URL.Query()
 	for name, want := range map[string]string{
 		"q": "ada & co", "email": "a@example.com", "phone": "+44", "externalId": "crm-1", "sort": "-updatedAt", "limit": "2",
-		"offset": "4", "cursor": "c", "updatedSince": "2026-03-02T09:15:04Z",
+		"offset": "4", "cursor": "c", "updatedSince": "2026-03-02T09:15:04Z", "updatedBefore": "2027-01-01T00:00:00Z",
+		"createdSince": "2025-01-01T00:00:00Z", "createdBefore": "2026-01-01T00:00:00Z", "company": "Ada & Co", "vip": "true", "note": "a+b",
 	} {
 		if query.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, query.Get(name), want)

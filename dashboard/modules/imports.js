@@ -18,7 +18,7 @@ function importsPage() {
         title: "Import and export",
         intro: "Import contacts from a CSV file, or export them to one. An import shows what it would change before it writes anything.",
         load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
-        actions: [newButton("Import contacts", importContacts), exportButton()],
+        actions: [newButton("Import contacts", importContacts), exportButton(), filtersButton()],
         content: () => table({
             label: "Imports",
             data,

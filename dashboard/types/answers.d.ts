@@ -15,6 +15,7 @@ interface Answers {
     "/imports": Import[];
     "/imports?": Import; // a new one
     "/contacts/fields": string[];
+    "/contacts/filters": { contacts: number; pauseSeconds: number; filters: { field: string; index: string }[] }; // index is "" for none
     [one: `/imports/${string}`]: Import;
     "/inbound/presets": Preset[];
     "/inbound/preview": Outcome;

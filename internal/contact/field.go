@@ -41,9 +41,9 @@ var Fields = []*Field{
 	},
 	{
 		Name: "company", Limit: 255, normalize: normalizeText,
-		Searched: true,
-		Aliases:  []string{"companyName", "organization"},
-		of:       func(c *Contact) *string { return &c.Company },
+		Searched: true, Filter: filterCompany, Unindexed: true,
+		Aliases: []string{"companyName", "organization"},
+		of:      func(c *Contact) *string { return &c.Company },
 	},
 	{
 		Name: "externalId", Limit: 255, normalize: normalizeExternalID,
@@ -68,11 +68,13 @@ type Field struct {
 	normalize func(sent string, limit int) (string, *fault.Field)
 
 	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's name, or what is wrong
-	// with the parameter. It is nil if lists cannot be filtered by the field. Unless it is folded, this takes an index `idx_contacts_<Name>`.
+	// with the parameter. It is nil if lists cannot be filtered by the field. Unless it is folded or unindexed, this takes an index
+	// `idx_contacts_<Name>`.
 	Filter func(sent string) (string, *fault.Field)
 
-	Folded bool // a filter compares the column of that name in the search row, which search.FoldEmail has folded
-	digits bool // searches find it as a phone number
+	Folded    bool // a filter compares the column of that name in the search row, which search.FoldEmail has folded
+	Unindexed bool // the filter works once an administrator has added an index, as for custom fields
+	digits    bool // searches find it as a phone number
 }
 
 // Value returns the field's value in a contact.

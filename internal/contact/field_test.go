@@ -35,11 +35,13 @@ func namesOf(chosen func(*contact.Field) bool) []string {
 
 func all(*contact.Field) bool { return true }
 
-// isFilter reports whether a list takes the field's name as a parameter.
-func isFilter(field *contact.Field) bool {
-	_, err := list.ParseQuery(url.Values{field.Name: {""}})
-	var wrong *fault.Error
-	return !errors.As(err, &wrong) || wrong.Fields[field.Name].Code != fault.CodeUnknownParameter
+// filterNames returns the names of the fields that a list takes as parameters.
+func filterNames(app core.App) []string {
+	return namesOf(func(field *contact.Field) bool {
+		_, err := list.ParseQuery(app, url.Values{field.Name: {""}})
+		var wrong *fault.Error
+		return !errors.As(err, &wrong) || wrong.Fields[field.Name].Code != fault.CodeUnknownParameter
+	})
 }
 
 // expectNames fails the test with a sentence for each name that one of the lists lacks.
@@ -202,7 +204,7 @@ func expectPattern(t *testing.T, field *contact.Field, pattern string) {
 // A list sorts, filters and searches by what the description says.
 func TestListsAreThoseOfTheDescription(t *testing.T) {
 	t.Parallel()
-	document := readDescribed(t)
+	app, document := testkit.NewApp(t), readDescribed(t)
 	parameters := document.Components.Parameters
 	sorts := []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"}
 	for _, name := range namesOf(func(f *contact.Field) bool { return f.Sortable }) {
@@ -210,7 +212,7 @@ func TestListsAreThoseOfTheDescription(t *testing.T) {
 	}
 	expectNames(t, "the parameter Sort in api/openapi.yaml", parameters["Sort"].Schema.Enum, sorts)
 	for _, sort := range parameters["Sort"].Schema.Enum {
-		if _, err := list.ParseQuery(url.Values{"sort": {sort}}); err != nil {
+		if _, err := list.ParseQuery(app, url.Values{"sort": {sort}}); err != nil {
 			t.Errorf("the sort %q of api/openapi.yaml is refused: %v", sort, err)
 		}
 	}
@@ -219,7 +221,7 @@ func TestListsAreThoseOfTheDescription(t *testing.T) {
 		listed = append(listed, parameters[strings.TrimPrefix(parameter.Ref, "#/components/parameters/")].Name)
 	}
 	expectNames(t, "the list of contacts in api/openapi.yaml", listed,
-		append(namesOf(isFilter), "limit", "offset", "q", "sort", "updatedSince", "cursor"))
+		append(filterNames(app), "limit", "offset", "q", "sort", "createdSince", "createdBefore", "updatedSince", "updatedBefore", "cursor"))
 	for _, field := range contact.Fields {
 		if field.Searched != strings.Contains(parameters["Q"].Description, field.Name) {
 			t.Errorf("whether a search looks into %q is one thing in the parameter Q in api/openapi.yaml and another in the table of fields", field.Name)

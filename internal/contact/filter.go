@@ -3,6 +3,8 @@ package contact
 import (
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"contactbase/internal/fault"
 )
 
@@ -11,6 +13,8 @@ import (
 func filterEmail(s string) (string, *fault.Field) {
 	return strings.ReplaceAll(trimmed(s), " ", "+"), notEmpty(s) // a plus sign that was not encoded arrives as a space
 }
+
+func filterCompany(s string) (string, *fault.Field) { return norm.NFC.String(trimmed(s)), notEmpty(s) }
 
 func filterExternalID(s string) (string, *fault.Field) { return trimmed(s), notEmpty(s) }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tests"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/testkit"
 )
 
@@ -258,6 +259,7 @@ func TestChangesCountAtOnce(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
+	testkit.AddFields(t, i, &core.BoolField{Name: "vip"})
 	m := i.model(t, testkit.Key(t, i, i.tenant))
 	guide, err := os.ReadFile("../../docs/mcp.md")
 	if err != nil {
@@ -294,7 +296,22 @@ func TestSchemas(t *testing.T) {
 	m.contact("create_contact", `{"name":"`+longest+`"}`)
 	m.refused("create_contact", `{"name":"`+longest+`a"}`, "validation_failed", "name: ")
 
-	examples := map[string]string{"q": `"Ada"`, "email": `"ada@example.com"`, "phone": `"+4930123456"`, "externalId": `"crm-1"`, "updatedSince": `"2026-01-31T12:00:00Z"`, "limit": "200", "offset": "0"}
+	for _, sent := range []string{`{"company":"Engines"}`, `{"vip":true}`} {
+		m.refused("search_contacts", sent, "invalid_parameter", "needs an index")
+	}
+	for _, field := range []string{"company", "vip"} {
+		if err := list.AddIndex(i, field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.contact("create_contact", `{"name":"Ada","vip":true,"company":"Engines"}`)
+	if names, _ := m.found(`{"vip":true,"company":"Engines"}`); !slices.Equal(names, []string{"Ada"}) {
+		t.Errorf("a filter by a custom field finds %v", names)
+	}
+	examples := map[string]string{
+		"q": `"Ada"`, "email": `"ada@example.com"`, "phone": `"+4930123456"`, "externalId": `"crm-1"`, "company": `"Engines"`, "limit": "200", "offset": "0",
+		"createdSince": `"2026-01-31T12:00:00Z"`, "createdBefore": `"2026-01-31T12:00:00Z"`, "updatedSince": `"2026-01-31T12:00:00Z"`, "updatedBefore": `"2026-01-31T12:00:00Z"`,
+	}
 	for name := range schemas["search_contacts"]["properties"].(map[string]any) {
 		if name != "sort" {
 			m.found(fmt.Sprintf(`{%q:%s}`, name, examples[name]))

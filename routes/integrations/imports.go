@@ -112,7 +112,7 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 		return err
 	}
 	values.Del("tenant")
-	query, err := list.ParseQuery(values)
+	query, err := list.ParseQuery(e.App, values)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,8 @@ func (s *server) routes() []route {
 		{"GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))},
 		{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admins(fromPath(requestsTable))},
 		{"GET", "/contacts/fields", s.listImportFields, viewers()},
+		{"GET", "/contacts/filters", s.listFilters, superusers},
+		{"POST", "/contacts/filters", s.addFilter, superusers},
 		{"GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))},
 		{"GET", "/contacts/export", s.exportContacts, admins(fromQuery("tenant", tenantsTable))},
 		{"GET", "/imports", s.listImports, admins()},

@@ -20,7 +20,10 @@ export type BatchOutcome = Schemas["BatchOutcome"];
 export type BatchResult = Schemas["BatchResult"];
 
 /** Filters and order. By default, all contacts, the oldest first. */
-export type ListOptions = NonNullable<operations["listContacts"]["parameters"]["query"]>;
+export type ListOptions = NonNullable<operations["listContacts"]["parameters"]["query"]> & {
+  /** The exact values of custom fields by name. An administrator has to add an index for each. */
+  custom?: Record<string, string | number | boolean>;
+};
 
 /** A page of contacts. */
 export interface Page {
@@ -73,7 +76,8 @@ export class Contacts {
   }
 
   /** Returns a page of contacts. */
-  async list(query: ListOptions = {}, options: CallOptions = {}): Promise<Page> {
+  async list({ custom, ...rest }: ListOptions = {}, options: CallOptions = {}): Promise<Page> {
+    const query = { ...custom, ...rest };
     const answer = await this.#api.GET("/api/ext/v1/contacts", { params: { query }, ...init(options) });
     const { data, hasMore } = must(answer);
     const cursor = nextCursor(answer.response.headers.get("Link"));

@@ -23,6 +23,10 @@ export interface paths {
          * @description Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
          *     combine filters. The next request after a write already finds the contact.
          *
+         *     Each custom field of the type text, email, URL, number, bool, date, or single select or relation is also a parameter, by
+         *     its name. Like `company`, it filters once an administrator has added an index for it. Values must match exactly: a
+         *     number, `true` or `false`, or a time. A custom field with the name of another parameter cannot be filtered by.
+         *
          *     The server rejects unknown parameters, so a typo never returns an unfiltered list.
          */
         get: operations["listContacts"];
@@ -733,6 +737,26 @@ export interface paths {
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
             };
             header?: {
                 /**
@@ -817,6 +841,39 @@ export interface paths {
         get: operations["listImportFields"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/filters": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the filters that take an index
+         * @description The fields that `listContacts` can filter by once they have an index: the company and custom fields. Also estimates
+         *     how long adding an index stops all writes.
+         */
+        get: operations["listContactFilters"];
+        put?: never;
+        /**
+         * Add the index of a filter
+         * @description Builds the index that `listContacts` needs to filter by a field. Nothing can be written meanwhile, for about
+         *     `pauseSeconds`. Does nothing if the field has an index.
+         */
+        post: operations["addContactFilter"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2393,6 +2450,24 @@ export interface components {
         ImportFieldsResponse: {
             data: string[];
         };
+        ContactFilterRequest: {
+            /** @description The name of the field. */
+            field: string;
+        };
+        ContactFiltersResponse: {
+            data: {
+                /** @description The number of contacts in the installation. */
+                contacts: number;
+                /** @description About how long adding an index stops all writes. */
+                pauseSeconds: number;
+                filters: {
+                    /** @description The name of the field, and of the parameter. */
+                    field: string;
+                    /** @description The name of its index, or `""` if it has none. */
+                    index: string;
+                }[];
+            };
+        };
         ImportListResponse: {
             data: components["schemas"]["Import"][];
         };
@@ -3564,10 +3639,30 @@ export interface components {
          */
         ExternalIdFilter: string;
         /**
+         * @description Only contacts of exactly this company. An administrator has to add an index first.
+         * @example Analytical Engines Ltd
+         */
+        CompanyFilter: string;
+        /**
+         * @description Only contacts created at this time or later (RFC 3339).
+         * @example 2026-03-01T00:00:00Z
+         */
+        CreatedSince: string;
+        /**
+         * @description Only contacts created before this time (RFC 3339).
+         * @example 2026-04-01T00:00:00Z
+         */
+        CreatedBefore: string;
+        /**
          * @description Only contacts created or changed at this time or later (RFC 3339).
          * @example 2026-03-01T00:00:00Z
          */
         UpdatedSince: string;
+        /**
+         * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+         * @example 2026-04-01T00:00:00Z
+         */
+        UpdatedBefore: string;
         /**
          * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
          * @example eyJhIjoiMjAyNi0wMyJ9
@@ -3773,10 +3868,30 @@ export interface operations {
                  */
                 externalId?: components["parameters"]["ExternalIdFilter"];
                 /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
                  * @description Only contacts created or changed at this time or later (RFC 3339).
                  * @example 2026-03-01T00:00:00Z
                  */
                 updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
                 /**
                  * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
                  * @example eyJhIjoiMjAyNi0wMyJ9
@@ -4901,6 +5016,26 @@ export interface operations {
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
             };
             header?: {
                 /**
@@ -5050,6 +5185,80 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listContactFilters: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fields. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactFiltersResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    addContactFilter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactFilterRequest"];
+            };
+        };
+        responses: {
+            /** @description The fields. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactFiltersResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

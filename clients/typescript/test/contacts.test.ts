@@ -53,6 +53,8 @@ test("a list has the cursor of its link", async () => {
   assert.deepEqual(Object.fromEntries(new URL(sent[0]!.url).searchParams), { q: "ada & co", limit: "1", updatedSince: "2026-03-02T09:15:04Z" });
   assert.deepEqual(await c.contacts.list(), { data: [], hasMore: false });
   assert.equal(new URL(sent[1]!.url).search, "");
+  await c.contacts.list({ company: "Ada & Co", createdBefore: "2026-01-01T00:00:00Z", custom: { vip: true, score: 1.5, note: "a+b" } });
+  assert.deepEqual(Object.fromEntries(new URL(sent[2]!.url).searchParams), { company: "Ada & Co", createdBefore: "2026-01-01T00:00:00Z", vip: "true", score: "1.5", note: "a+b" });
 });
 
 const page = (next: string | undefined, ...ids: string[]) =>

@@ -64,7 +64,7 @@ func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from position)
 // remembers reports whether an offset of the query is worth remembering and can be remembered. Lists by the time of change cannot: a change
 // that callers do not see sets that time, but writes no event.
 func (q *Query) remembers() bool {
-	if q.Cursor != nil || q.Offset <= nearby || len(q.Equal) > 0 || q.UpdatedSince != nil {
+	if q.Cursor != nil || q.Offset <= nearby || len(q.Equal) > 0 || len(q.Indexed) > 0 || len(q.Times) > 0 {
 		return false
 	}
 	return q.byTime() || len(q.Words) == 0 && orders[q.Sort].column != orders["updatedAt"].column

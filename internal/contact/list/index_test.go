@@ -145,7 +145,7 @@ func walk(t *testing.T, app core.App, tenantID string, values url.Values) []stri
 	var ids []string
 	var lists list.Reader
 	for {
-		query, err := list.ParseQuery(values)
+		query, err := list.ParseQuery(app, values)
 		if err != nil {
 			t.Fatal(err)
 		}

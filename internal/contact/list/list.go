@@ -45,7 +45,7 @@ func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 		return s.throughRows(), s.params.named()
 	})
 	if err != nil {
-		return nil, err
+		return nil, q.withoutIndex(err)
 	}
 	page := &Page{Contacts: found}
 	if len(found) > q.Limit { // one more than the limit was read, to know whether there are more

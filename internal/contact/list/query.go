@@ -1,13 +1,14 @@
 package list
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/pocketbase/pocketbase/tools/types"
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
@@ -24,13 +25,14 @@ const (
 
 // Query is a checked request for a page of contacts.
 type Query struct {
-	Limit        int
-	Offset       int
-	Words        []string // that every contact contains
-	Sort         Sort
-	Equal        map[string]string // the values that fields must have, by the names of the fields
-	UpdatedSince *types.DateTime
-	Cursor       *Cursor
+	Limit   int
+	Offset  int
+	Words   []string // that every contact contains
+	Sort    Sort
+	Equal   map[string]string // the values that fields must have, by the names of the fields
+	Indexed []Indexed         // the values that fields with an index of an administrator must have, the most selective first
+	Times   map[string]string // the stored times that the time filters compare with, by the names of their parameters
+	Cursor  *Cursor
 }
 
 // Sort is an order of contacts; the id breaks ties in the same direction.
@@ -67,9 +69,14 @@ func Sorts() []string { return sorts }
 const defaultSort Sort = "createdAt"
 
 // ParseQuery checks the query parameters of a list. The error is a *fault.Error that names the invalid parameters.
-func ParseQuery(values url.Values) (Query, error) {
+func ParseQuery(app core.App, values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
-	faults := parameters.Read(&q, values)
+	known, err := withFields(app, values)
+	if err != nil {
+		return Query{}, err
+	}
+	faults := known.Read(&q, values)
+	slices.SortFunc(q.Indexed, func(a, b Indexed) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.Field, b.Field)) })
 	if q.Cursor != nil && values.Has("offset") {
 		faults["offset"] = fault.Field{Code: fault.CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
@@ -107,19 +114,6 @@ var parameters = withFilters(wire.Parameters[Query]{
 		}
 		return nil
 	},
-	"updatedSince": func(q *Query, s string) *fault.Field {
-		// a plus sign of a time zone that was not encoded arrives as a space
-		at, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
-		if err != nil {
-			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
-		}
-		since, err := types.ParseDateTime(ceilMillisecond(at.UTC()))
-		if err != nil {
-			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
-		}
-		q.UpdatedSince = &since
-		return nil
-	},
 	"cursor": func(q *Query, s string) *fault.Field {
 		cursor, err := ParseCursor(s)
 		if err != nil {
@@ -130,10 +124,13 @@ var parameters = withFilters(wire.Parameters[Query]{
 	},
 })
 
-// withFilters adds the parameters that have the name of a field and filter by its value.
+// withFilters adds the parameters that filter by a time, and those that have the name of a field and filter by its value.
 func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
+	for _, filter := range timeFilters {
+		parameters[filter.name] = filter.read
+	}
 	for _, field := range contact.Fields {
-		if field.Filter == nil {
+		if field.Filter == nil || field.Unindexed {
 			continue
 		}
 		parameters[field.Name] = func(q *Query, s string) *fault.Field {
@@ -146,9 +143,4 @@ func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
 		}
 	}
 	return parameters
-}
-
-// ceilMillisecond rounds up to the precision of stored times, so that nothing from before the requested time is found.
-func ceilMillisecond(at time.Time) time.Time {
-	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 }

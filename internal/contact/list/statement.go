@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"contactbase/internal/contact"
@@ -46,6 +47,9 @@ func newStatement(tenantID string, q Query, columns string) *statement {
 	if q.Cursor != nil {
 		s.params["cursorValue"], s.params["cursorID"] = q.Cursor.Value, q.Cursor.ID
 	}
+	for name, at := range q.Times {
+		s.params[name] = at
+	}
 	return s
 }
 
@@ -72,9 +76,9 @@ func (s *statement) throughRows() string {
 	conditions = append(conditions, s.filters()...)
 	if s.Cursor != nil {
 		conditions = append(conditions, "("+orders[s.Sort].column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
-		if s.byTime() && leads {
-			conditions = append(conditions, s.afterCursor())
-		}
+	}
+	if leads {
+		conditions = append(conditions, s.within("s.`seq`")...)
 	}
 	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
 	if s.Offset == 0 {
@@ -88,14 +92,11 @@ func (s *statement) throughRows() string {
 // can need, so that a common word takes no longer than a rare one.
 func (s *statement) throughTrigrams(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
-	if s.Cursor != nil {
-		condition += " AND " + s.afterCursor()
-	}
 	maps.Copy(s.params, match.Params)
 	s.params["reach"] = s.Limit + 1 + s.Offset
 	side := func(from, number, which string) string {
-		return "SELECT * FROM (SELECT s.`seq`, s.`contact` FROM " + from + " WHERE " + which + " AND " + condition +
-			" ORDER BY " + number + s.direction + " LIMIT :reach + 0)"
+		return "SELECT * FROM (SELECT s.`seq`, s.`contact` FROM " + from + " WHERE " +
+			strings.Join(append(s.within(number), which, condition), " AND ") + " ORDER BY " + number + s.direction + " LIMIT :reach + 0)"
 	}
 	const (
 		rows    = "`_contactSearch` s"
@@ -118,9 +119,9 @@ func (s *statement) contactsOf(inner string) string {
 // byTime reports whether the order is that of the search rows.
 func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSort].column }
 
-// onlySearches reports whether the query selects contacts by words only.
+// onlySearches reports whether the query selects contacts only by what search rows have: words, and the order of creation.
 func (q *Query) onlySearches() bool {
-	return len(q.Words) > 0 && len(q.Equal) == 0 && q.UpdatedSince == nil
+	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 && q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
 }
 
 // comparesFolded reports whether the query compares a column of the search rows.
@@ -137,6 +138,9 @@ func (q *Query) index() string {
 		if _, asked := q.Equal[field.Name]; asked {
 			return "idx_contacts_" + field.Name
 		}
+	}
+	if len(q.Indexed) > 0 {
+		return q.Indexed[0].Index
 	}
 	return ""
 }
@@ -158,21 +162,53 @@ func (s *statement) filters() []string {
 		s.params[field.Name] = value
 		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only contacts with a value
 	}
-	if s.UpdatedSince != nil {
-		s.params["updatedSince"] = s.UpdatedSince.String()
-		conditions = append(conditions, "c.`updated` >= :updatedSince")
+	for i, filter := range s.Indexed {
+		name := "indexed" + strconv.Itoa(i)
+		s.params[name] = filter.Value
+		conditions = append(conditions, "c.`"+filter.Field+"` = :"+name)
+	}
+	for _, filter := range timeFilters {
+		if s.Times[filter.name] == "" {
+			continue
+		}
+		column := "c.`" + filter.column + "`"
+		conditions = append(conditions, s.unlessCursor(column, filter.operator)+column+" "+filter.operator+" :"+filter.name)
 	}
 	return conditions
 }
 
-// afterCursor returns the condition on a search row to be after the cursor, by its number. If the contact at the cursor was deleted, its
-// nearest predecessor counts.
-func (s *statement) afterCursor() string {
-	compare, direction, none := "<=", " DESC", "0"
-	if s.beyond == "<" {
-		compare, direction, none = ">=", "", "9223372036854775807"
+// unlessCursor returns a plus sign for the left side of a comparison with a column of a contact c, if it bounds the same end of the list as the
+// cursor. SQLite would start there, and read all pages up to the cursor.
+func (s *statement) unlessCursor(column, operator string) string {
+	if s.Cursor != nil && column == orders[s.Sort].column && strings.HasPrefix(operator, s.beyond) {
+		return "+"
 	}
-	return "s.`seq` " + s.beyond + " ifnull((SELECT `seq` FROM `_contactSearch` WHERE `contact` = (SELECT p.`id` FROM `contacts` p " +
-		"WHERE p.`tenant` = :tenant AND (p.`created`, p.`id`) " + compare + " (:cursorValue, :cursorID) " +
-		"ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
+	return ""
+}
+
+// within returns the conditions on the number of a search row that its contact is after the cursor, and was created within the requested times.
+// If the contact at the cursor was deleted, its nearest predecessor counts.
+func (s *statement) within(number string) (conditions []string) {
+	if s.Cursor != nil && s.byTime() {
+		passed := map[string]string{">": "<=", "<": ">="}[s.beyond]
+		conditions = append(conditions, number+beyond(s.beyond, "(p.`created`, p.`id`) "+passed+" (:cursorValue, :cursorID)"))
+	}
+	if s.Times["createdSince"] != "" {
+		conditions = append(conditions, s.unlessCursor("c.`created`", ">")+number+beyond(">", "p.`created` < :createdSince"))
+	}
+	if s.Times["createdBefore"] != "" {
+		conditions = append(conditions, s.unlessCursor("c.`created`", "<")+number+beyond("<", "p.`created` >= :createdBefore"))
+	}
+	return conditions
+}
+
+// beyond returns the comparison with the numbers of the search rows of all contacts p of the tenant that are passed: the newest of the tenant's
+// contacts for ">", and the oldest for "<".
+func beyond(operator, passed string) string {
+	direction, none := " DESC", "0"
+	if operator == "<" {
+		direction, none = "", "9223372036854775807"
+	}
+	return " " + operator + " ifnull((SELECT `seq` FROM `_contactSearch` WHERE `contact` = (SELECT p.`id` FROM `contacts` p " +
+		"WHERE p.`tenant` = :tenant AND " + passed + " ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
 }

@@ -475,8 +475,17 @@ type Time = time.Time
 // After defines model for After.
 type After = string
 
+// CompanyFilter defines model for CompanyFilter.
+type CompanyFilter = string
+
 // ContactId defines model for ContactId.
 type ContactId = string
+
+// CreatedBefore defines model for CreatedBefore.
+type CreatedBefore = time.Time
+
+// CreatedSince defines model for CreatedSince.
+type CreatedSince = time.Time
 
 // Cursor defines model for Cursor.
 type Cursor = string
@@ -543,6 +552,9 @@ type Sort string
 
 // Token defines model for Token.
 type Token = string
+
+// UpdatedBefore defines model for UpdatedBefore.
+type UpdatedBefore = time.Time
 
 // UpdatedSince defines model for UpdatedSince.
 type UpdatedSince = time.Time
@@ -628,8 +640,20 @@ type ListContactsParams struct {
 	// ExternalId Only the contact with this identifier of yours.
 	ExternalId *ExternalIdFilter `form:"externalId,omitempty" json:"externalId,omitempty"`
 
+	// Company Only contacts of exactly this company. An administrator has to add an index first.
+	Company *CompanyFilter `form:"company,omitempty" json:"company,omitempty"`
+
+	// CreatedSince Only contacts created at this time or later (RFC 3339).
+	CreatedSince *CreatedSince `form:"createdSince,omitempty" json:"createdSince,omitempty"`
+
+	// CreatedBefore Only contacts created before this time (RFC 3339).
+	CreatedBefore *CreatedBefore `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
+
 	// UpdatedSince Only contacts created or changed at this time or later (RFC 3339).
 	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// UpdatedBefore Only contacts that have not changed since this time (RFC 3339), or at it.
+	UpdatedBefore *UpdatedBefore `form:"updatedBefore,omitempty" json:"updatedBefore,omitempty"`
 
 	// Cursor Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -1097,6 +1121,10 @@ type ClientInterface interface {
 	// Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
 	// combine filters. The next request after a write already finds the contact.
 	//
+	// Each custom field of the type text, email, URL, number, bool, date, or single select or relation is also a parameter, by
+	// its name. Like `company`, it filters once an administrator has added an index for it. Values must match exactly: a
+	// number, `true` or `false`, or a time. A custom field with the name of another parameter cannot be filtered by.
+	//
 	// The server rejects unknown parameters, so a typo never returns an unfiltered list.
 	//
 	// Corresponds with GET /api/ext/v1/contacts (the `ListContacts` operationId).
@@ -1250,6 +1278,10 @@ type ClientInterface interface {
 //
 // Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
 // combine filters. The next request after a write already finds the contact.
+//
+// Each custom field of the type text, email, URL, number, bool, date, or single select or relation is also a parameter, by
+// its name. Like `company`, it filters once an administrator has added an index for it. Values must match exactly: a
+// number, `true` or `false`, or a time. A custom field with the name of another parameter cannot be filtered by.
 //
 // The server rejects unknown parameters, so a typo never returns an unfiltered list.
 //
@@ -1621,9 +1653,57 @@ func NewListContactsRequest(server string, params *ListContactsParams) (*http.Re
 
 		}
 
+		if params.Company != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "company", *params.Company, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdSince", *params.CreatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdBefore", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.UpdatedSince != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedBefore", *params.UpdatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
