@@ -6,7 +6,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/credential"
 	"contactbase/internal/overview"
+	"contactbase/internal/tenant"
 )
 
 // unknownKey stands in a path for requests without a known key.
@@ -54,11 +56,41 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if key == unknownKey {
 		key = ""
 	}
+	limit, err := limitOfKey(e.App, key)
+	if err != nil {
+		return err
+	}
 	found, err := overview.ActivityOfKey(e.App, key, span, now)
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return writeData(e, struct {
+		*overview.KeyActivity
+		Limit keyLimit `json:"limit"`
+	}{found, limit})
+}
+
+// keyLimit is how many requests a key may make.
+type keyLimit struct {
+	PerMinute int `json:"perMinute"`
+	Burst     int `json:"burst"`
+}
+
+// limitOfKey returns the limit of a key or, for the key "", that of a client address without a valid key.
+func limitOfKey(app core.App, key string) (keyLimit, error) {
+	if key == "" {
+		return keyLimit{refusedRate, refusedRate}, nil
+	}
+	record, err := app.FindRecordById(keysTable, key)
+	if err != nil {
+		return keyLimit{}, err
+	}
+	owner, err := tenant.Find(app, record.GetString("tenant"))
+	if err != nil {
+		return keyLimit{}, err
+	}
+	rate := rateOf(&credential.Identity{RateLimit: owner.RateLimit()})
+	return keyLimit{rate, burstOf(rate)}, nil
 }
 
 // spanOf returns the period that a chart shows: the last 24 hours, unless the request names another one.
