@@ -35,7 +35,7 @@ export const properties: INodeProperties[] = [
 				description: 'Create a new record, or update the current one if it already exists (upsert)',
 			},
 			{ name: 'Get', value: 'get', action: 'Get a contact' },
-			{ name: 'Get Many', value: 'getAll', action: 'Get many contacts', description: 'Search contacts, or get all of them' },
+			{ name: 'Get Many', value: 'getAll', action: 'Get many contacts', description: 'Search contacts, or get many of them' },
 			{ name: 'Update', value: 'update', action: 'Update a contact', description: 'Change the given fields of a contact' },
 		],
 		default: 'create',
