@@ -99,6 +99,8 @@ func TestBrowserKeyCalls(t *testing.T) {
 	b.sees(refused.header.Get("X-Request-Id"))
 	b.sees("validation_failed")
 	b.sees("1 succeeded, 2 rejected")
+	b.sees("600 calls a minute, 100 of them at once")
+	b.sees("Slowest in the last 24 hours")
 	b.look("key-calls")
 	if evaluate[bool](b, `document.body.innerText.includes("secret")`) {
 		t.Error("the page shows data of a request")

@@ -20,8 +20,8 @@ const maxCallPath = 200
 // request then does not count again.
 const countedKey = "contactbaseCounted"
 
-// countCall counts an API request or an MCP message for its key, and stores it if it was rejected or failed.
-func (s *server) countCall(e *core.RequestEvent, status int) {
+// countCall counts an API request or an MCP message for its key, and stores it if it was rejected, failed, or one of the slowest.
+func (s *server) countCall(e *core.RequestEvent, status int, took time.Duration) {
 	if e.Get(countedKey) == nil && !below(apiPrefix, e.Request.URL.Path) {
 		return
 	}
@@ -30,10 +30,10 @@ func (s *server) countCall(e *core.RequestEvent, status int) {
 	if code == string(fault.RateLimited) {
 		status = http.StatusTooManyRequests // even if it is the result of a tool
 	}
-	if s.Calls.Count(key, status, now) {
+	if s.Calls.Count(key, status, took, now) {
 		s.Calls.Keep(key, activity.Call{
 			RequestID: requests.ID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
-			Status: status, Code: code, At: now,
+			Status: status, Code: code, Took: took, At: now,
 		})
 	}
 }

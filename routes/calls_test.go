@@ -3,6 +3,7 @@ package routes_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -75,6 +76,14 @@ func TestCallsAreCounted(t *testing.T) {
 		if counts != want.counts || kept != want.kept {
 			t.Errorf("of %s counted are %+v, and kept\n%s", name, counts, kept)
 		}
+	}
+	slowest, err := activity.SlowestCalls(f.App, keyID(client.Header.Get("X-API-Key")), now)
+	paths := map[string]int{}
+	for _, call := range slowest {
+		paths[strings.TrimPrefix(call.Path, contactsPath)]++
+	}
+	if err != nil || !maps.Equal(paths, map[string]int{"": 3, "/0mm8yqpxck3w9xa": 1, "/…": 1, "/by-external-id/…": 1}) {
+		t.Errorf("the slowest are %v (%v)", slowest, err)
 	}
 	calls, err := activity.FailedCalls(f.App, keyID(client.Header.Get("X-API-Key")), now)
 	if err != nil || calls[3].RequestID != "mine" {

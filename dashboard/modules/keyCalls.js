@@ -1,4 +1,4 @@
-// The calls with an API key: a chart, and the last that were rejected or failed.
+// The calls with an API key: a chart, the last that were rejected or failed, and the slowest.
 
 /** Stands in the address for the calls without a key that is known. */
 const unknownKey = "unknown";
@@ -11,8 +11,12 @@ function keyCallsPath(id) {
 /** @param {Route<"id">} route */
 function keyCallsPage(route) {
     const keyId = route.params.id;
-    /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, rows: (FailedCall & { id: string })[] | null, period: Period | "" }} */
-    const data = store({ key: null, activity: null, rows: null, period: "" });
+    /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, period: Period | "" }} */
+    const data = store({ key: null, activity: null, period: "" });
+    /** @type {{ rows: CallRow[] | null }} */
+    const failed = store({ rows: null });
+    /** @type {{ rows: CallRow[] | null }} */
+    const slowest = store({ rows: null });
 
     async function load() {
         const [key, activity] = await Promise.all([
@@ -21,7 +25,8 @@ function keyCallsPage(route) {
         ]);
         keep(data, "key", key);
         keep(data, "activity", activity);
-        keep(data, "rows", activity.last.map((call) => ({ ...call, id: call.requestId + call.created })));
+        keep(failed, "rows", callRows(activity.last));
+        keep(slowest, "rows", callRows(activity.slowest));
     }
 
     return integrationsPage({
@@ -37,21 +42,60 @@ function keyCallsPage(route) {
                 series: [{ name: "Succeeded", tone: "good" }, { name: "Rejected", tone: "waits" }, { name: "Rate limited", tone: "plain" }, { name: "Failed", tone: "bad" }],
                 data: () => chartData(data.activity, ({ answered, refused, limited, failed }) => [answered, refused, limited, failed]),
             }),
+            () => data.activity && limitText(keyId, data.activity.limit),
             t.h2({ className: "integrations-subtitle" }, "Rejected or failed in the last 7 days"),
             table({
                 label: "Rejected or failed calls",
-                data,
+                data: failed,
                 empty: () => emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 of each key are kept."),
-                columns: [
-                    { name: "When", cell: ({ created }) => timeAgo(created) },
-                    { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : "warning" }) },
-                    { name: "Code", cell: ({ code }) => code },
-                    { name: "Call", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, path)) },
-                    { name: "Request ID", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
-                ],
+                columns: callColumns,
             }),
+            keyId === unknownKey ? null : [
+                t.h2({ className: "integrations-subtitle" }, "Slowest in the last 24 hours"),
+                table({
+                    label: "Slowest calls",
+                    data: slowest,
+                    empty: () => emptyState("ri-timer-line", "No calls", "Calls that wait for events do not count."),
+                    columns: callColumns,
+                }),
+            ],
         ],
     });
+}
+
+/** @typedef {KeptCall & { id: string }} CallRow */
+
+/** @type {Column<CallRow>[]} */
+const callColumns = [
+    { name: "When", cell: ({ created }) => timeAgo(created) },
+    { name: "Duration", cell: ({ durationMs }) => duration(durationMs) },
+    { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : status >= 400 ? "warning" : "success" }) },
+    { name: "Code", cell: ({ code }) => code },
+    { name: "Call", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, path)) },
+    { name: "Request ID", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
+];
+
+/** @param {KeptCall[]} calls */
+function callRows(calls) {
+    return calls.map((call) => ({ ...call, id: call.requestId + call.created }));
+}
+
+/**
+ * What 429 means, and what to do about it.
+ *
+ * @param {string} id
+ * @param {KeyActivity["limit"]} limit
+ */
+function limitText(id, { perMinute, burst }) {
+    if (id === unknownKey) {
+        return t.p(null, `A client address may make ${plural(perMinute, "call")} a minute without a valid key. Above that, it gets 429 rate_limited.`);
+    }
+    return t.p(
+        null,
+        `The key may make ${plural(perMinute, "call")} a minute, ${count(burst)} of them at once. Above that, calls get 429 rate_limited and change nothing: `,
+        "repeat them after the number of seconds in Retry-After. To need fewer calls, send contacts in batches: 10 count as one call. ",
+        forSuperusers("You can raise the limit under Tenants."),
+    );
 }
 
 /**

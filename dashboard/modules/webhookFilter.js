@@ -35,6 +35,7 @@ function filterField(data) {
             t.code(null, 'data.company == "Acme"'),
             ". A filter can use type, data, previous and changed; data has the fields of the contact.",
         ),
+        filterNames(id),
         t.button(
             {
                 type: "button",
@@ -46,6 +47,40 @@ function filterField(data) {
         ),
         t.p({ className: () => (preview.failed ? "field-help txt-danger" : "field-help"), role: "status" }, () => preview.text),
     );
+}
+
+/**
+ * The names that a filter can use, as buttons that insert them at the cursor.
+ *
+ * @param {string} id of the text field
+ */
+function filterNames(id) {
+    /** @type {{ fields: string[] }} */
+    const data = store({ fields: [] });
+    const names = () => ["type", "changed", ...["data", "previous"].flatMap((part) => data.fields.map((field) => `${part}.${field}`))];
+    return t.details(
+        {
+            className: "integrations-details",
+            ontoggle: () => attempt(async () => {
+                // the last two are halves of a name, which only imports know
+                data.fields = [...(await callIntegrations("GET", "/contacts/fields")).slice(0, -2), "createdAt", "updatedAt"];
+            }),
+        },
+        t.summary(null, "Insert a name"),
+        t.div({ className: "integrations-names" }, () => names().map((name) =>
+            t.button({ rid: name, type: "button", className: "btn sm secondary txt-code", ariaLabel: `Insert ${name}`, onclick: () => insertName(id, name) }, name))),
+    );
+}
+
+/**
+ * @param {string} id of the text field
+ * @param {string} name
+ */
+function insertName(id, name) {
+    const field = /** @type {HTMLTextAreaElement} */ (document.getElementById(id));
+    field.setRangeText(name, field.selectionStart, field.selectionEnd, "end");
+    field.dispatchEvent(new Event("input"));
+    field.focus();
 }
 
 /**

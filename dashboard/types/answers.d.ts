@@ -136,15 +136,19 @@ interface WebhookActivity extends Times {
 
 interface KeyActivity {
     steps: { start: string, answered: number, refused: number, limited: number, failed: number }[];
-    last: FailedCall[];
+    last: KeptCall[];
+    slowest: KeptCall[];
+    limit: { perMinute: number, burst: number };
 }
 
-interface FailedCall {
+/** A call that failed or was slow. */
+interface KeptCall {
     requestId: string;
     method: string;
     path: string;
     status: number;
     code: string;
+    durationMs: number;
     created: string;
 }
 

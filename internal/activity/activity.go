@@ -20,9 +20,6 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// CallsKept is how long the details of failed calls are kept.
-const CallsKept = 7 * 24 * time.Hour
-
 // MinutesKept is how long the counts of a minute are kept.
 const MinutesKept = 2 * time.Hour
 
@@ -121,17 +118,15 @@ const (
 	pruneWebhooksSQL = "DELETE FROM `_webhookHours` WHERE (`hour`, `webhook`) IN (SELECT `hour`, `webhook` FROM `_webhookHours` WHERE `hour` < ? ORDER BY `hour`, `webhook` LIMIT ?)"
 	pruneEventsSQL   = "DELETE FROM `_eventHours` WHERE (`hour`, `type`) IN (SELECT `hour`, `type` FROM `_eventHours` WHERE `hour` < ? ORDER BY `hour`, `type` LIMIT ?)"
 	pruneKeysSQL     = "DELETE FROM `_keyHours` WHERE (`hour`, `key`) IN (SELECT `hour`, `key` FROM `_keyHours` WHERE `hour` < ? ORDER BY `hour`, `key` LIMIT ?)"
-	pruneCallsSQL    = "DELETE FROM `_failedCalls` WHERE `id` IN (SELECT `id` FROM `_failedCalls` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+	pruneCallsSQL    = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
-// Prune deletes the counts from before that time, the minutes that are older than MinutesKept, and the failed calls that are from before
-// it or older than CallsKept.
+// Prune deletes the counts and calls from before that time, minutes that are older than MinutesKept, and calls that are older than
+// FailedCallsKept and SlowCallsKept.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
-	calls := now.Add(-CallsKept)
-	if calls.Before(before) {
-		calls = before
-	}
-	failed := sqlite.DeleteInChunks(ctx, app, pruneCallsSQL, stamp.Stored(calls))
+	failed := errors.Join(
+		sqlite.DeleteInChunks(ctx, app, pruneCallsSQL, 0, max(stamp.Stored(before), stamp.Stored(now.Add(-FailedCallsKept)))),
+		sqlite.DeleteInChunks(ctx, app, pruneCallsSQL, 1, max(stamp.Stored(before), stamp.Stored(now.Add(-SlowCallsKept)))))
 	for _, g := range grains {
 		end := g.of(before)
 		if g == byMinute {

@@ -265,14 +265,14 @@ func TestCalls(t *testing.T) {
 	}
 	write()
 	for _, status := range []int{200, 201, 304, 404, 400, 429, 503} {
-		if told := calls.Count("k", status, noon); told != (status >= 400) {
+		if told := calls.Count("k", status, 0, noon); told != (status >= 400) {
 			t.Errorf("Count(%d) = %t", status, told)
 		}
 	}
-	calls.Count("k", 200, noon.Add(-time.Hour))
-	calls.Count("", 401, noon)
+	calls.Count("k", 200, 0, noon.Add(-time.Hour))
+	calls.Count("", 401, 0, noon)
 	write()
-	calls.Count("k", 200, noon)
+	calls.Count("k", 200, 0, noon)
 	write()
 	steps, err := activity.OfKey(app, "k", activity.Day(noon))
 	if err != nil || steps[23] != (activity.Calls{Answered: 4, Refused: 2, Limited: 1, Failed: 1}) || steps[22] != (activity.Calls{Answered: 1}) {
@@ -293,13 +293,13 @@ func TestCalls(t *testing.T) {
 			write()
 		}
 	}
-	calls.Keep("other", activity.Call{RequestID: "o", At: noon})
+	calls.Keep("other", activity.Call{RequestID: "o", Status: 404, At: noon})
 	write()
 	kept, err := activity.FailedCalls(app, "k", noon)
 	if err != nil || len(kept) != 100 || kept[0].RequestID != "229" || kept[99].RequestID != "130" || !kept[0].At.Equal(noon) {
 		t.Errorf("%d calls are kept, the first is %v (%v)", len(kept), kept[0], err)
 	}
-	if kept, err := activity.FailedCalls(app, "k", noon.Add(activity.CallsKept+time.Second)); err != nil || len(kept) != 0 {
+	if kept, err := activity.FailedCalls(app, "k", noon.Add(activity.FailedCallsKept+time.Second)); err != nil || len(kept) != 0 {
 		t.Errorf("after a week, %v are left (%v)", kept, err)
 	}
 }
@@ -310,14 +310,14 @@ func TestCancelledWrite(t *testing.T) {
 	app := testkit.NewApp(t)
 	calls := activity.NewCallCounter()
 	for i := range 600 { // more than are written together
-		calls.Count(fmt.Sprint("k", i), 200, noon)
+		calls.Count(fmt.Sprint("k", i), 200, 0, noon)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := calls.Write(ended, app); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled write returns %v", err)
 	}
-	calls.Count("k0", 200, noon)
+	calls.Count("k0", 200, 0, noon)
 	if err := calls.Write(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
@@ -334,13 +334,13 @@ func TestFloodOfCalls(t *testing.T) {
 	calls := activity.NewCallCounter()
 	for key := range 100 {
 		for i := range 100 {
-			calls.Keep(fmt.Sprint(key), activity.Call{RequestID: fmt.Sprint(i), At: noon})
+			calls.Keep(fmt.Sprint(key), activity.Call{RequestID: fmt.Sprint(i), Status: 404, At: noon})
 		}
 	}
 	if err := calls.Write(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
-	if n := testkit.Count(t, app, "SELECT count(*) FROM _failedCalls", nil); n != 1_000 {
+	if n := testkit.Count(t, app, "SELECT count(*) FROM _keptCalls", nil); n != 1_000 {
 		t.Errorf("%d calls are kept", n)
 	}
 	if kept, err := activity.FailedCalls(app, "0", noon); err != nil || len(kept) != 20 || kept[0].RequestID != "99" {
@@ -359,20 +359,20 @@ func TestKeyDeletionDeletesCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := activity.NewCallCounter()
-	calls.Keep(key.Id, activity.Call{At: noon})
-	calls.Keep("another", activity.Call{At: noon})
+	calls.Keep(key.Id, activity.Call{Status: 404, At: noon})
+	calls.Keep("another", activity.Call{Status: 404, At: noon})
 	if err := calls.Write(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	if err := app.Delete(key); err != nil {
 		t.Fatal(err)
 	}
-	if n := testkit.Count(t, app, "SELECT count(*) FROM _failedCalls", nil); n != 1 {
+	if n := testkit.Count(t, app, "SELECT count(*) FROM _keptCalls", nil); n != 1 {
 		t.Errorf("%d calls are left", n)
 	}
 }
 
-// Prune deletes old hours, and failed calls after a week.
+// Prune deletes old hours, failed calls after a week, and slow calls after a day.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -381,8 +381,8 @@ func TestPrune(t *testing.T) {
 		at := noon.Add(-age)
 		store(t, app, at, attempt{"w", 204, 0, "delivered"})
 		emit(t, app, event.ContactCreated, at, "e"+age.String())
-		calls.Count("k", 404, at)
-		calls.Keep("k", activity.Call{At: at})
+		calls.Count("k", 404, 0, at)
+		calls.Keep("k", activity.Call{Status: 404, Took: time.Second, At: at})
 	}
 	countAll(t, app)
 	if err := calls.Write(t.Context(), app); err != nil {
@@ -391,22 +391,22 @@ func TestPrune(t *testing.T) {
 	left := func() string {
 		t.Helper()
 		var got string
-		err := app.DB().NewQuery("SELECT (SELECT count(*) FROM _webhookHours) || (SELECT count(*) FROM _eventHours) || (SELECT count(*) FROM _keyHours) || (SELECT count(*) FROM _failedCalls) || " +
+		err := app.DB().NewQuery("SELECT (SELECT count(*) FROM _webhookHours) || (SELECT count(*) FROM _eventHours) || (SELECT count(*) FROM _keyHours) || (SELECT count(*) FROM _keptCalls WHERE slow = 0) || (SELECT count(*) FROM _keptCalls WHERE slow = 1) || " +
 			"(SELECT count(*) FROM _webhookMinutes) || (SELECT count(*) FROM _eventMinutes) || (SELECT count(*) FROM _keyMinutes)").Row(&got)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	if err := activity.Prune(t.Context(), app, noon.Add(-30*24*time.Hour), noon); err != nil || left() != "4442222" {
+	if err := activity.Prune(t.Context(), app, noon.Add(-30*24*time.Hour), noon); err != nil || left() != "44422222" {
 		t.Errorf("a retention of 30 days leaves %s (%v)", left(), err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := activity.Prune(ended, app, noon, noon); err == nil || left() != "4442222" {
+	if err := activity.Prune(ended, app, noon, noon); err == nil || left() != "44422222" {
 		t.Errorf("with a cancelled context, Prune returns %v", err)
 	}
-	if err := activity.Prune(t.Context(), app, noon.Add(-time.Hour), noon); err != nil || left() != "1111111" {
+	if err := activity.Prune(t.Context(), app, noon.Add(-time.Hour), noon); err != nil || left() != "11111111" {
 		t.Errorf("a retention of an hour leaves %s (%v)", left(), err)
 	}
 }
@@ -419,7 +419,7 @@ func TestWorkerStop(t *testing.T) {
 	worker := activity.NewWorker(app, calls)
 	worker.Stop() // before it was started there is nothing to stop
 	worker.Start()
-	calls.Count("k", 200, time.Now())
+	calls.Count("k", 200, 0, time.Now())
 	emit(t, app, event.ContactCreated, time.Now(), "e")
 	worker.Stop()
 	if n := testkit.Count(t, app, "SELECT (SELECT count(*) FROM _keyHours) + (SELECT count(*) FROM _eventHours)", nil); n != 2 {
@@ -433,7 +433,7 @@ func BenchmarkCount(b *testing.B) {
 	now := time.Now()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			calls.Count("0mm8yqpxck3w9xa", 200, now)
+			calls.Count("0mm8yqpxck3w9xa", 200, 0, now)
 		}
 	})
 }

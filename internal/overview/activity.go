@@ -54,10 +54,11 @@ func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*Webho
 	return shown, nil
 }
 
-// KeyActivity has the calls with a key by step, and the last failed ones.
+// KeyActivity has the calls with a key by step, the last failed ones, and the slowest of the last 24 hours.
 type KeyActivity struct {
-	Steps []CallStep `json:"steps"`
-	Last  []Call     `json:"last"` // the newest first
+	Steps   []CallStep `json:"steps"`
+	Last    []Call     `json:"last"`    // the newest first
+	Slowest []Call     `json:"slowest"` // the slowest first
 }
 
 // CallStep is a bar of the chart of calls.
@@ -69,14 +70,23 @@ type CallStep struct {
 	Failed   int64  `json:"failed"`
 }
 
-// Call is a failed call.
+// Call is a failed or slow call.
 type Call struct {
-	RequestID string `json:"requestId"`
-	Method    string `json:"method"`
-	Path      string `json:"path"`
-	Status    int    `json:"status"`
-	Code      string `json:"code"`
-	Created   string `json:"created"`
+	RequestID  string `json:"requestId"`
+	Method     string `json:"method"`
+	Path       string `json:"path"`
+	Status     int    `json:"status"`
+	Code       string `json:"code"` // "" without an error
+	DurationMs int64  `json:"durationMs"`
+	Created    string `json:"created"`
+}
+
+func callsOf(kept []activity.Call) []Call {
+	shown := make([]Call, 0, len(kept))
+	for _, c := range kept {
+		shown = append(shown, Call{c.RequestID, c.Method, c.Path, c.Status, c.Code, c.Took.Milliseconds(), stamp.Shown(c.At)})
+	}
+	return shown
 }
 
 // ActivityOfKey returns the activity of a key in the span; the key "" stands for calls without a valid key.
@@ -89,12 +99,13 @@ func ActivityOfKey(app core.App, key string, span activity.Span, now time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	shown := &KeyActivity{Last: []Call{}}
+	slowest, err := activity.SlowestCalls(app, key, now)
+	if err != nil {
+		return nil, err
+	}
+	shown := &KeyActivity{Last: callsOf(last), Slowest: callsOf(slowest)}
 	for i, c := range steps {
 		shown.Steps = append(shown.Steps, CallStep{stamp.Shown(span.StartOf(i)), c.Answered, c.Refused, c.Limited, c.Failed})
-	}
-	for _, c := range last {
-		shown.Last = append(shown.Last, Call{c.RequestID, c.Method, c.Path, c.Status, c.Code, stamp.Shown(c.At)})
 	}
 	return shown, nil
 }

@@ -68,10 +68,10 @@ func CodeOf(e *core.RequestEvent) string {
 }
 
 // Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one. The route is the pattern,
-// never the path, which may contain a token. Requests whose path is not ours are counted together. Observe calls answered with each request
-// and the status of its response. The registerer and the log may be nil.
+// never the path, which may contain a token. Requests whose path is not ours are counted together. Observe calls answered with each request,
+// the status of its response, and how long it took: 0 if it waited for events. The registerer and the log may be nil.
 func Observe(
-	registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool, answered func(e *core.RequestEvent, status int),
+	registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool, answered func(e *core.RequestEvent, status int, took time.Duration),
 ) (*hook.Handler[*core.RequestEvent], error) {
 	m, err := newMetrics(registerer)
 	if err != nil {
@@ -87,19 +87,21 @@ func Observe(
 				kind.method, kind.route = KnownMethod(e.Request.Method), pattern
 			}
 			err := e.Next()
-			took := time.Since(began)
+			took, waited := time.Since(began), waits(e)
+			if waited {
+				took = 0
+			}
 			kind.status = statusOf(e, err)
-			answered(e, kind.status)
+			answered(e, kind.status, took)
 			if kind.status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
 				kind.status = statusGone
 			}
 			series := m.seriesOf(kind)
 			series.requests.Inc()
-			waited := waits(e)
 			if !waited {
 				series.duration.Observe(took.Seconds())
 			}
-			if log != nil && (kind.status >= http.StatusBadRequest || took >= slowAfter && !waited) {
+			if log != nil && (kind.status >= http.StatusBadRequest || took >= slowAfter) {
 				write(log, e, err, pattern, kind.status, took)
 			}
 			return err

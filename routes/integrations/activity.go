@@ -7,6 +7,7 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/overview"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -55,11 +56,34 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if key == unknownKey {
 		key = ""
 	}
+	limit, err := limitOfKey(e.App, key)
+	if err != nil {
+		return err
+	}
 	found, err := overview.ActivityOfKey(e.App, key, span, now)
 	if err != nil {
 		return err
 	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteData(e, struct {
+		*overview.KeyActivity
+		Limit limit.Requests `json:"limit"`
+	}{found, allowed})
+}
+
+// limitOfKey returns the limit of a key or, for the key "", that of a client address without a valid key.
+func limitOfKey(app core.App, key string) (limit.Requests, error) {
+	if key == "" {
+		return limit.Refused, nil
+	}
+	record, err := app.FindRecordById(keysTable, key)
+	if err != nil {
+		return limit.Requests{}, err
+	}
+	owner, err := tenant.Find(app, record.GetString("tenant"))
+	if err != nil {
+		return limit.Requests{}, err
+	}
+	return limit.OfKey(owner.RateLimit()), nil
 }
 
 // spanOf returns the period that a chart shows: the last 24 hours, unless the request names another one.

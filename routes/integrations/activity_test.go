@@ -56,11 +56,21 @@ func TestActivity(t *testing.T) {
 	if last := steps[23].(map[string]any); fmt.Sprint(last["answered"], last["refused"], last["limited"], last["failed"]) != "1 1 0 0" || len(calls) != 1 {
 		t.Errorf("the key has %v", got)
 	}
+	if slowest := got["slowest"].([]any); len(slowest) != 2 || fmt.Sprint(got["limit"]) != "map[burst:100 perMinute:600]" {
+		t.Errorf("its slowest are %v, its limit is %v", slowest, got["limit"])
+	}
+	testkit.Execute(t, f.App, "UPDATE tenants SET rateLimit = 9", nil)
+	if got := admin.Do("GET", "/api/integrations/keys/"+key.Id+"/activity", "").Data()["limit"]; fmt.Sprint(got) != "map[burst:1 perMinute:9]" {
+		t.Errorf("with a rate of 9 its limit is %v", got)
+	}
 	testkit.NewClient(t, f.base, "").Do("GET", contactsPath, "")
 	testkit.CountActivity(t, f.App)
 	unknown := admin.Do("GET", "/api/integrations/keys/unknown/activity?period=month", "").Data()["last"].([]any)
 	if len(unknown) != 1 || unknown[0].(map[string]any)["code"] != "missing_api_key" {
 		t.Errorf("without a key there are %v", unknown)
+	}
+	if got := admin.Do("GET", "/api/integrations/keys/nobody/activity", ""); got.Status != 404 {
+		t.Errorf("a key that does not exist gives %d %s", got.Status, got.Body)
 	}
 	for _, path := range []string{"webhooks/" + webhook + "/activity", "keys/" + key.Id + "/activity", "overview"} {
 		if got := admin.Do("GET", "/api/integrations/"+path+"?period=year", ""); got.Status != 400 || got.Code() != "invalid_parameter" {

@@ -102,6 +102,21 @@ func rateOf(caller *credential.Identity) int {
 
 func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
+// Requests is how many requests a minute are allowed, and how many at once.
+type Requests struct {
+	PerMinute int `json:"perMinute"`
+	Burst     int `json:"burst"`
+}
+
+// Refused is the limit of refused authentications of a client address.
+var Refused = Requests{refusedRate, refusedRate}
+
+// OfKey returns the limit of a key whose tenant has this rate, 0 for the default.
+func OfKey(rateLimit int) Requests {
+	rate := rateOf(&credential.Identity{RateLimit: rateLimit})
+	return Requests{rate, burstOf(rate)}
+}
+
 // Spend counts requests, at most the key's burst, and sets the RateLimit headers.
 func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
 	rate := rateOf(caller)
