@@ -25,7 +25,7 @@ import (
 const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	if err := s.limits.try(e, "ping"); err != nil {
+	if err := s.limits.try(e, s.limits.tries, "ping"); err != nil {
 		return err
 	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
@@ -112,7 +112,7 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 const maxPreviewed = 20
 
 func (s *server) previewInbound(e *core.RequestEvent) error {
-	if err := s.limits.try(e, "preview"); err != nil {
+	if err := s.limits.try(e, s.limits.tries, "preview"); err != nil {
 		return err
 	}
 	var input previewRequest

@@ -152,14 +152,14 @@ func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
-// try counts a ping or a preview by a member: a ping calls an address of the member's choice, and a preview holds the writer lock.
+// try counts a ping, a preview or a merge by a member: a ping calls an address of the member's choice, and the others hold the writer lock.
 // Superusers may do so anyway.
-func (l *limits) try(e *core.RequestEvent, what string) error {
+func (l *limits) try(e *core.RequestEvent, limiter *throttled.GCRARateLimiterCtx, what string) error {
 	owner := tenantOf(e)
 	if owner == "" {
 		return nil
 	}
-	limited, result, err := l.tries.RateLimitCtx(e.Request.Context(), owner+" "+what, 1)
+	limited, result, err := limiter.RateLimitCtx(e.Request.Context(), owner+" "+what, 1)
 	if err != nil {
 		return fmt.Errorf("counting a %s: %w", what, err)
 	}

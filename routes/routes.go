@@ -128,6 +128,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"GET", "/contacts/{id}", s.readContact, read},
 		route{"PATCH", "/contacts/{id}", s.updateContact, write},
 		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
+		route{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
 		route{"GET", "/events", s.readEvents, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
@@ -196,6 +197,8 @@ func (s *server) adminRoutes() []adminRoute {
 		{"GET", "/overview", s.land, viewers()},
 		{"GET", "/audit", s.listAudit, admins()},
 		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
+		{"GET", "/tenants/{id}/duplicates", s.listDuplicates, viewers(fromPath(tenantsTable))},
+		{"POST", "/tenants/{id}/contacts/{contact}/merge", s.mergeTenantContacts, admins(fromPath(tenantsTable))},
 		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
 		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},
 		{"GET", "/replica", s.replicaStatus, superusers},
