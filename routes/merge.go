@@ -121,7 +121,7 @@ func newMerge(e *core.RequestEvent, tenantID, id string, object map[string]any) 
 	return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
 }
 
-// parse reads the body of the request, and returns what is wrong with it.
+// parse reads the body of the request, and returns the errors in it.
 func (m *merge) parse(app core.App, object map[string]any) (fault.Fields, error) {
 	faults := fault.Fields{}
 	fields := map[string]any{}
@@ -164,7 +164,7 @@ func (m *merge) parseFrom(value any) bool {
 	return len(list) >= 1 && len(list) <= contact.MaxMerged
 }
 
-// parseFields reads the ids of the contacts whose values the remaining one gets, and returns what is wrong with them.
+// parseFields reads the ids of the contacts whose values the remaining one gets, and returns the errors in them.
 func (m *merge) parseFields(app core.App, sent map[string]any) (fault.Fields, error) {
 	own, err := contact.CustomFields(app)
 	if err != nil {
