@@ -17,7 +17,8 @@ function duplicatesPage() {
         if (!data.tenant || data.shown === wanted) {
             return;
         }
-        let page, cursor = data.cursors.at(-1);
+        let cursor = data.cursors.at(-1);
+        let page;
         do {
             page = await sendIntegrations("GET", `/tenants/${data.tenant}/duplicates`, { query: { by: data.by, cursor } });
             cursor = page.next || undefined;
@@ -99,8 +100,15 @@ async function mergeContacts(tenant, contacts, done) {
         if (!data.chosen.includes(data.remaining)) {
             data.remaining = data.chosen[0] || "";
         }
-        const result = await (ready() ? merge(true) : Promise.reject(new Error("Choose at least two contacts.")))
-            .then((outcome) => ({ outcome, fault: "" }), (error) => ({ outcome: null, fault: errorText(error) }));
+        /** @type {Pick<typeof data, "outcome" | "fault">} */
+        const result = { outcome: null, fault: "Choose at least two contacts." };
+        try {
+            if (ready()) {
+                Object.assign(result, { outcome: await merge(true), fault: "" });
+            }
+        } catch (error) {
+            result.fault = errorText(error);
+        }
         if (own === turn) {
             Object.assign(data, result);
         }
