@@ -225,6 +225,9 @@ func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]strin
 	}
 	tenant := str(t, create("tenants", map[string]any{"id": exampleTenant, "name": "Example", "apiEnabled": true}), "id")
 	create("contacts", map[string]any{"id": exampleContact, "tenant": w.tenant, "name": "Ada"})
+	for id, owner := range map[string]string{"0mm8yqrv004tzqe": w.tenant, "0mm9zzzv004tzqe": w.tenant, "0mmb3q9xck3w9xa": tenant, "0mmb3q9xv004tzq": tenant} {
+		create("contacts", map[string]any{"id": id, "tenant": owner, "name": "Ada"}) // duplicates to merge
+	}
 	create("webhooks", map[string]any{"id": exampleRecord, "tenant": tenant, "url": newReceiver(t).URL})
 	create("api_keys", map[string]any{"id": exampleRecord, "tenant": tenant, "name": "example"})
 	inbound := create("inbound_webhooks", map[string]any{"id": exampleRecord, "tenant": tenant, "name": "example", "access": "full"})

@@ -107,7 +107,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		if err != nil {
 			return nil, err
 		}
-		remembered, err := request.rememberContact(tx, created.After)
+		remembered, err := request.rememberContact(tx, http.StatusCreated, created.After)
 		return append(created.Statements, remembered...), err
 	})
 	if err != nil && !errors.Is(err, errReplayed) {
@@ -118,17 +118,17 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	return request.send(e)
 }
 
-// rememberContact stores the new contact as the response, as remember does.
-func (r *idempotentRequest) rememberContact(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
-	body, err := dataOf(created)
+// rememberContact stores the contact as the response, as remember does.
+func (r *idempotentRequest) rememberContact(tx sqlite.Reader, status int, written *contact.Contact) ([]sqlite.Statement, error) {
+	body, err := dataOf(written)
 	if err != nil {
 		return nil, err
 	}
 	return r.remember(tx, &idempotency.Answer{
-		Status:   http.StatusCreated,
-		Location: apiPrefix + "/contacts/" + created.ID,
+		Status:   status,
+		Location: apiPrefix + "/contacts/" + written.ID,
 		Body:     string(body),
-		Contact:  created.ID,
+		Contact:  written.ID,
 	})
 }
 

@@ -129,6 +129,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"GET", "/contacts/{id}", s.readContact, read},
 		route{"PATCH", "/contacts/{id}", s.updateContact, write},
 		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
+		route{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
 		route{"GET", "/events", s.readEvents, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
@@ -146,6 +147,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 func (s *server) bindIntegrations(e *core.ServeEvent) {
 	config := integrations.Config{
 		Sender: s.Sender, Deliveries: s.Deliveries, Imports: s.Imports, Lists: s.lists, Limits: s.limits, Wake: s.Wake, Reasons: s.Reasons,
+		Merge: s.mergeTenantContacts,
 	}
 	if s.Replica != nil {
 		config.Replica = s.Replica.Status

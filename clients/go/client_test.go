@@ -147,6 +147,10 @@ func TestCalls(t *testing.T) {
 			return err
 		}, "PUT", "/by-external-id/crm%2F18%2015", written, map[string]string{"If-None-Match": "*", "Idempotency-Key": ""}},
 		{func(c *contactbase.Contacts) error {
+			_, err := c.Merge(t.Context(), "x1", contactbase.Merge{From: []string{"x2"}, Fields: map[string]string{"email": "x2"}})
+			return err
+		}, "POST", "/x1/merge", `{"dryRun":false,"fields":{"email":"x2"},"from":["x2"]}`, nil},
+		{func(c *contactbase.Contacts) error {
 			_, err := c.Batch(t.Context(), batch)
 			return err
 		}, "POST", "/batch", `{"atomic":true,"items":[{"action":"update","contact":` + written +

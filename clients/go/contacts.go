@@ -32,6 +32,22 @@ func (c *Contacts) Upsert(ctx context.Context, externalID string, fields Fields,
 	return single(decode[api.ContactResponse](c.api.UpsertContact(ctx, externalID, nil, fields.input(), edit(options...))))
 }
 
+// Merge says how contacts are merged into another one.
+type Merge struct {
+	From   []string          // IDs of the contacts that are merged and deleted, 1 to 50; the first has priority
+	Fields map[string]string // by field, such as "email", the ID of the contact whose value the remaining one gets
+	DryRun bool              // whether to return the contact as it would be, and write nothing
+}
+
+// Merge merges other contacts into the contact with the ID and deletes them.
+func (c *Contacts) Merge(ctx context.Context, id string, merge Merge, options ...RequestOption) (Contact, error) {
+	body := api.MergeRequest{From: merge.From, DryRun: &merge.DryRun}
+	if len(merge.Fields) > 0 {
+		body.Fields = &merge.Fields
+	}
+	return single(decode[api.ContactResponse](c.api.MergeContacts(ctx, id, nil, body, edit(options...))))
+}
+
 func single(answer api.ContactResponse, header http.Header, err error) (Contact, error) {
 	if err != nil {
 		return Contact{}, err

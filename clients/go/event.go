@@ -42,7 +42,8 @@ type ContactUpdated struct {
 // ContactDeleted is the event contact.deleted.
 type ContactDeleted struct {
 	EventHead
-	Contact Contact // before its deletion
+	Contact    Contact // before its deletion
+	MergedInto string  // the ID of the contact that it was merged into, "" for none
 }
 
 // Ping is the event webhook.ping, a test.
@@ -101,8 +102,9 @@ type UnknownEvent struct {
 func ParseEvent(body []byte) (Event, error) {
 	var from struct {
 		EventHead
-		Data     json.RawMessage `json:"data"`
-		Previous Fields          `json:"previous"`
+		Data       json.RawMessage `json:"data"`
+		Previous   Fields          `json:"previous"`
+		MergedInto string          `json:"mergedInto"`
 	}
 	if err := json.Unmarshal(body, &from); err != nil {
 		return nil, fmt.Errorf("contactbase: the body is not an event: %w", err)
@@ -115,7 +117,7 @@ func ParseEvent(body []byte) (Event, error) {
 	case "contact.updated":
 		build = func(c Contact) Event { return ContactUpdated{head, c, from.Previous} }
 	case "contact.deleted":
-		build = func(c Contact) Event { return ContactDeleted{head, c} }
+		build = func(c Contact) Event { return ContactDeleted{head, c, from.MergedInto} }
 	case "webhook.ping":
 		return Ping{head}, nil
 	case "webhook.failing", "webhook.recovered", "webhook.disabled", "key.expiring":

@@ -20,6 +20,7 @@ func TestParseEvent(t *testing.T) {
 		{eventJSON("contact.updated", `"data":`+adaJSON+`,"previous":{"company":null,"phone":"+44","vip":1}`), `updated Ada Lovelace, company "", phone "+44", vip 1`},
 		{eventJSON("contact.deleted", `"data":{"id":"x1"},"erased":true`), "deleted x1 true"},
 		{eventJSON("contact.deleted", `"data":`+adaJSON), "deleted 0mm8yqpxck3w9xa false"},
+		{eventJSON("contact.deleted", `"data":`+adaJSON+`,"mergedInto":"x2"`), "deleted 0mm8yqpxck3w9xa false into x2"},
 		{eventJSON("webhook.ping", `"data":{}`), "ping"},
 		{eventJSON("webhook.disabled", `"data":{"webhook":{"id":"w1","name":"Orders","url":"https://a.example"},"reason":"gone"}`), "webhook w1 Orders https://a.example gone"},
 		{eventJSON("key.expiring", `"data":{"key":{"id":"k1","name":"Sync","prefix":"cmk_1"},"expires":"2026-03-18T16:20:11.087Z"}`), "key k1 Sync cmk_1 2026-03-18"},
@@ -51,7 +52,7 @@ func about(event contactbase.Event) string {
 	case contactbase.ContactUpdated:
 		return fmt.Sprintf("updated %s, company %q, phone %q, vip %v", event.Contact.Name, *event.Previous.Company, *event.Previous.Phone, event.Previous.Custom["vip"])
 	case contactbase.ContactDeleted:
-		return fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased)
+		return strings.TrimSuffix(fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased, " into ", event.MergedInto), " into ")
 	case contactbase.Ping:
 		return "ping"
 	case contactbase.WebhookDisabled:

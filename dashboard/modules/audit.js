@@ -12,6 +12,7 @@ const auditActions = {
     revoked: { text: "Revoked", style: "danger" },
     exported: { text: "Exported", style: "" },
     imported: { text: "Imported", style: "" },
+    merged: { text: "Merged", style: "" },
     redelivered: { text: "Redelivered", style: "" },
     recovered: { text: "Recovered", style: "" },
     link_created: { text: "Created", style: "success" },
@@ -47,7 +48,7 @@ function auditPage() {
 
     return integrationsPage({
         title: "Audit log",
-        intro: "Shows who changed tenants, keys, webhooks and members, imported or exported contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.",
+        intro: "Shows who changed tenants, keys, webhooks and members, imported, exported or merged contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.",
         firstSteps: false,
         load,
         content: () => [

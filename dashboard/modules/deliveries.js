@@ -253,8 +253,10 @@ function deliveryActions(delivery, data) {
  * Pages one after the other: a list that grows at the top has no page numbers that stay.
  *
  * @param {{ next: string | null, cursors: string[] }} data
+ * @param {string} what
+ * @param {[back: string, on: string, start: string]} labels
  */
-function cursorPager(data, what = "deliveries") {
+function cursorPager(data, what = "deliveries", [back, on, start] = ["Newer", "Older", "Latest"]) {
     return () => {
         const { next, cursors } = data;
         if (!next && !cursors.length) {
@@ -262,9 +264,9 @@ function cursorPager(data, what = "deliveries") {
         }
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
-            pagerButton("ri-arrow-left-s-line", `Newer ${what}`, !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
-            t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "Latest"),
-            pagerButton("ri-arrow-right-s-line", `Older ${what}`, !next, () => {
+            pagerButton("ri-arrow-left-s-line", `${back} ${what}`, !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
+            t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : start),
+            pagerButton("ri-arrow-right-s-line", `${on} ${what}`, !next, () => {
                 if (next && next !== data.cursors.at(-1)) { // the second click of two is for the page that is on its way
                     data.cursors = [...data.cursors, next];
                 }

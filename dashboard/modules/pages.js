@@ -19,6 +19,7 @@ function pageLinks() {
         ["/keys", "ri-key-2-line", "API keys"],
         ["/webhooks", "ri-webhook-line", "Webhooks"],
         ["/inbound", "ri-login-box-line", "Inbound webhooks"],
+        ["/duplicates", "ri-group-line", "Duplicates"],
         ...forEditors(importsLink, auditLink),
     ];
     return [
@@ -63,6 +64,7 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound/{id}/requests`, inboundRequestsPage);
     app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);
+    app.routes.superuserOnly(`${integrationsPath}/duplicates`, duplicatesPage);
     app.routes.superuserOnly(`${integrationsPath}/imports`, importsPage);
     app.routes.superuserOnly(`${integrationsPath}/imports/{id}`, importPage);
     app.routes.superuserOnly(`${integrationsPath}/audit`, auditPage);

@@ -27,6 +27,8 @@ interface Answers {
     [recover: `/webhooks/${string}/recover`]: Missed;
     [rotate: `/${"keys" | "webhooks" | "inbound"}/${string}/rotate`]: unknown; // a secret, which shownOnce.js takes out
     "/replica": Replica | null; // null where the server keeps none
+    [duplicates: `/tenants/${string}/duplicates`]: DuplicateGroup[];
+    [merge: `/tenants/${string}/contacts/${string}/merge`]: Contact;
     [counts: `/tenants/counts?ids=${string}`]: Counts[]; // one for each id, in their order
 }
 
@@ -48,10 +50,18 @@ interface Answer<Path extends keyof Answers> {
     nextBefore?: string; // of the audit log
 }
 
+/** Contacts that may be the same. */
+interface DuplicateGroup {
+    value: string; // that they share
+    company: string; // "" for none
+    count: number;
+    contacts: Contact[]; // the oldest
+}
+
 type ActorKind = "superuser" | "member" | "link" | "command" | "system";
 
 type AuditAction =
-    | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "redelivered" | "recovered" | "link_created" | "signed_in";
+    | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
 
 /** Who did what. */
 interface AuditEntry {

@@ -20,6 +20,7 @@ for contact, err := range client.Contacts.All(ctx, contactbase.ListOptions{Q: {q
 	"getContact":    goReturns(`client.Contacts.Get(ctx, {id})`),
 	"updateContact": goReturns(`client.Contacts.Update(ctx, {id}, {fields})`),
 	"upsertContact": goReturns(`client.Contacts.Upsert(ctx, {externalId}, {fields})`),
+	"mergeContacts": goReturns(`client.Contacts.Merge(ctx, {id}, {fields})`),
 	"writeContacts": `
 outcome, err := client.Contacts.Batch(ctx, contactbase.Batch{Items: []contactbase.BatchItem{{batch}}}, contactbase.IdempotencyKey({Idempotency-Key}))
 if err != nil {
@@ -98,8 +99,21 @@ func onDemand(call, place string, body node, render func(node) string) string {
 	return render(body)
 }
 
+// goMerge returns the contacts to merge as a literal.
+func goMerge(body node) string {
+	var fields strings.Builder
+	for name, id := range body.get("fields").pairs() {
+		fmt.Fprintf(&fields, "%q: %q,", name, id.text())
+	}
+	return fmt.Sprintf("contactbase.Merge{\n\tFrom: []string{%s},\n\tFields: map[string]string{%s},\n}",
+		strings.Trim(body.get("from").json(""), "[]"), strings.TrimSuffix(fields.String(), ","))
+}
+
 // goFields returns the fields of a contact as a literal.
 func goFields(body node) string {
+	if body.get("from").has() {
+		return goMerge(body)
+	}
 	var out, custom strings.Builder
 	for name, value := range body.pairs() {
 		field, isKnown := map[string]string{"name": "Name", "email": "Email", "phone": "Phone", "company": "Company", "externalId": "ExternalID"}[name]

@@ -18,6 +18,7 @@ for await (const contact of client.contacts.all({ q: {q}, limit: {limit} })) {
 	"getContact":    tsReturns(`client.contacts.get({id})`),
 	"updateContact": tsReturns(`client.contacts.update({id}, {fields})`),
 	"upsertContact": tsReturns(`client.contacts.upsert({externalId}, {fields})`),
+	"mergeContacts": tsReturns(`client.contacts.merge({id}, {fields})`),
 	"writeContacts": `
 const { results } = await client.contacts.batch({fields}, { idempotencyKey: {Idempotency-Key} });
 for (const { index, status, error } of results) {

@@ -29,6 +29,7 @@ const (
 	Revoked     Action = "revoked"
 	Exported    Action = "exported"
 	Imported    Action = "imported"
+	Merged      Action = "merged"
 	Redelivered Action = "redelivered"
 	Recovered   Action = "recovered"
 	LinkCreated Action = "link_created"

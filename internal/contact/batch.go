@@ -202,7 +202,7 @@ func (b *Batch) deleteUnrelated(e *core.RecordEvent, erase Erase) error {
 		return err
 	}
 	c := OfRecord(e.Record)
-	effects := deleted(b.tenantID, c, causeOf(e.Record))
+	effects := deleted(e.Record, c)
 	if _, err := sqlite.Run(b.app, effects.search); err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ const causeField = "@cause"
 // batchField is where a record that a batch deletes keeps the batch.
 const batchField = "@batch"
 
+// mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into.
+const mergedIntoField = "@mergedInto"
+
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the id of another installation's event, "" for none. The error
 // is a fault with the code InUse if one of the admin's relations forbids the deletion.
 func Delete(tx core.App, tenantID, id, cause string) error {
@@ -32,8 +35,12 @@ func remove(tx core.App, tenantID, id, cause string, batch *Batch) error {
 	}
 	record.SetRaw(causeField, cause)
 	record.SetRaw(batchField, batch)
+	return removeRecord(tx, record)
+}
+
+func removeRecord(tx core.App, record *core.Record) error {
 	if err := relation.Refusal(tx.Delete(record)); err != nil {
-		return fmt.Errorf("deleting the contact %s: %w", id, err)
+		return fmt.Errorf("deleting the contact %s: %w", record.Id, err)
 	}
 	return nil
 }
@@ -47,8 +54,8 @@ func isRelated(app core.App) (bool, error) {
 	return relation.Exists(app, collection)
 }
 
-// causeOf returns the id of the event that caused the deletion of a record, "" for none.
-func causeOf(record *core.Record) string {
-	cause, _ := record.GetRaw(causeField).(string)
-	return cause
+// noted returns what a record that is deleted keeps in one of these fields, "" for nothing.
+func noted(record *core.Record, field string) string {
+	value, _ := record.GetRaw(field).(string)
+	return value
 }

@@ -138,7 +138,7 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		if err := deleted(tenantID, c, causeOf(e.Record)).write(tx, time.Now()); err != nil {
+		if err := deleted(e.Record, c).write(tx, time.Now()); err != nil {
 			return err
 		}
 		if batch != nil {

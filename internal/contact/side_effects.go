@@ -39,10 +39,11 @@ func updated(tenantID string, before, after *Contact, cause string) (effects sid
 	return effects
 }
 
-// deleted returns the side effects of a deletion.
-func deleted(tenantID string, c *Contact, cause string) sideEffects {
+// deleted returns the side effects of the deletion of a record, which held the contact.
+func deleted(record *core.Record, c *Contact) sideEffects {
 	return sideEffects{search.Delete(c.ID), &event.Event{
-		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
+		Kind: event.ContactDeleted, TenantID: record.GetString("tenant"), Contact: c.ID, Data: c,
+		Cause: noted(record, causeField), MergedInto: noted(record, mergedIntoField),
 	}}
 }
 

@@ -61,6 +61,8 @@ type Event struct {
 	Data     any            // the data of the payload; encoded by its method AppendJSON if it has one
 	Previous map[string]any // old values of the changed fields; only for ContactUpdated
 	Payload  string         // the body of every delivery; set by Insert
+
+	MergedInto string // id of the contact that a deleted one was merged into; "" for none
 }
 
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
@@ -115,6 +117,9 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 		if b, err = wire.AppendJSON(append(b, `,"previous":`...), e.Previous); err != nil {
 			return nil, err
 		}
+	}
+	if e.MergedInto != "" {
+		b = wire.AppendString(append(b, `,"mergedInto":`...), e.MergedInto)
 	}
 	return append(b, '}'), nil
 }

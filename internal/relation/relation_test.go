@@ -275,3 +275,23 @@ func TestDetachLeavesShippedRelations(t *testing.T) {
 		t.Errorf("left is %v", got.FieldsData())
 	}
 }
+
+// Move changes a bounded number of records, and says which relations there are too many of.
+func TestMoveIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t)
+	c.relate("deals", core.RelationField{MaxSelect: 1})
+	_, err := c.app.DB().NewQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001) " +
+		"INSERT INTO deals (id, about) SELECT printf('deal%011d', i), '" + ada + "' FROM n").Execute()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used *fault.Error
+	err = relation.Move(c.app, c.find("contacts", ada).Collection(), []string{ada}, grace)
+	if !errors.As(err, &used) || used.Code != fault.InUse || !strings.Contains(used.Message, "deals") {
+		t.Errorf("the error is %v", err)
+	}
+	if left := testkit.Count(t, c.app, "SELECT count(*) FROM deals WHERE about = '"+ada+"'", nil); left != 1001 {
+		t.Errorf("%d of 1001 records are left", left)
+	}
+}

@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"contactbase/internal/contact/list"
 	"contactbase/internal/fault"
+	"contactbase/routes/envelope"
 )
 
 // contactFilter is a field by which the API filters contacts once it has an index.
@@ -29,7 +30,7 @@ func (s *server) listFilters(e *core.RequestEvent) error {
 	for _, field := range fields {
 		filters = append(filters, contactFilter{field.Name, field.Index})
 	}
-	return writeData(e, map[string]any{"contacts": contacts, "pauseSeconds": pause.Seconds(), "filters": filters})
+	return envelope.WriteData(e, map[string]any{"contacts": contacts, "pauseSeconds": pause.Seconds(), "filters": filters})
 }
 
 // addFilter adds the index of a field.

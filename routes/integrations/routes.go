@@ -27,6 +27,8 @@ type Config struct {
 	Wake       func()                 // called when a request has made work due
 	Reasons    func() []health.Reason // why the program is not ready
 	Replica    func() replica.Status  // nil without a replica
+
+	Merge func(*core.RequestEvent) error // merges contacts of a tenant
 }
 
 // Route is a route below the prefix of superusers and members.
@@ -105,6 +107,8 @@ func (s *server) routes() []route {
 		{"GET", "/overview", s.land, viewers()},
 		{"GET", "/audit", s.listAudit, admins()},
 		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
+		{"GET", "/tenants/{id}/duplicates", s.listDuplicates, viewers(fromPath(tenantsTable))},
+		{"POST", "/tenants/{id}/contacts/{contact}/merge", s.mergeContacts, admins(fromPath(tenantsTable))},
 		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
 		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},
 		{"GET", "/replica", s.replicaStatus, superusers},

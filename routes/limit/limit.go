@@ -172,13 +172,22 @@ func (l *Limits) Receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
+// Merge counts a merge of contacts by the members of a tenant, which holds the writer lock, as Try does.
+func (l *Limits) Merge(ctx context.Context, tenant string) error {
+	return countTry(ctx, l.forRate(defaultRate), tenant, "merge")
+}
+
 // Try counts a ping or a preview by the members of a tenant: a ping calls an address of their choice, and a preview holds the writer
 // lock. Superusers, whose tenant is "", may do so anyway.
 func (l *Limits) Try(ctx context.Context, tenant, what string) error {
+	return countTry(ctx, l.tries, tenant, what)
+}
+
+func countTry(ctx context.Context, limiter *throttled.GCRARateLimiterCtx, tenant, what string) error {
 	if tenant == "" {
 		return nil
 	}
-	limited, result, err := l.tries.RateLimitCtx(ctx, tenant+" "+what, 1)
+	limited, result, err := limiter.RateLimitCtx(ctx, tenant+" "+what, 1)
 	if err != nil {
 		return fmt.Errorf("counting a %s: %w", what, err)
 	}

@@ -13,6 +13,9 @@ export type Fields = Schemas["ContactInput"];
 /** 1 to 1,000 items to write in order, in one transaction. With `atomic`, nothing is written if an item fails. */
 export type Batch = Omit<Schemas["BatchRequest"], "atomic"> & { atomic?: boolean };
 
+/** The contacts to merge into another one, and for each field the ID of the contact whose value wins. */
+export type Merge = Omit<Schemas["MergeRequest"], "dryRun"> & { dryRun?: boolean };
+
 /** The result of a batch. */
 export type BatchOutcome = Schemas["BatchOutcome"];
 
@@ -67,6 +70,12 @@ export class Contacts {
   async upsert(externalId: string, fields: Fields, options: WriteOptions = {}): Promise<Contact> {
     const params = { path: { externalId } };
     return single(await this.#api.PUT("/api/ext/v1/contacts/by-external-id/{externalId}", { params, body: fields, ...init(options) }));
+  }
+
+  /** Merges other contacts into the contact with the ID and deletes them. */
+  async merge(id: string, merge: Merge, options: WriteOptions = {}): Promise<Contact> {
+    const body = { dryRun: false, ...merge };
+    return single(await this.#api.POST("/api/ext/v1/contacts/{id}/merge", { params: { path: { id } }, body, ...init(options) }));
   }
 
   /** Writes many contacts at once. Single items can fail: check the `results`. */

@@ -120,6 +120,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ext/v1/contacts/{id}/merge": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge duplicates into a contact
+         * @description Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
+         *     custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
+         *     value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+         *
+         *     Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
+         *     unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
+         *     be, and writes nothing.
+         *
+         *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
+         *     deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+         */
+        post: operations["mergeContacts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/ext/v1/contacts/by-external-id/{externalId}": {
         parameters: {
             query?: never;
@@ -1160,8 +1202,8 @@ export interface paths {
         };
         /**
          * List the audit log
-         * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported or imported contacts, sent deliveries
-         *     again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
+         * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported, imported or merged contacts, sent
+         *     deliveries again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
          *     entries of all tenants, and a member with the role `admin` those of their tenant. The server keeps entries for
          *     `--auditRetentionDays`, 365 by default.
          */
@@ -1487,6 +1529,97 @@ export interface paths {
         get: operations["listContactEvents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/tenants/{id}/duplicates": {
+        parameters: {
+            query: {
+                /**
+                 * @description What the contacts share. With `name`, they also share the company, or have none.
+                 * @example email
+                 */
+                by: "email" | "phone" | "name";
+                /**
+                 * @description The `next` of the previous page.
+                 * @example eyJiIjoiZW1haWwiLCJrIjoiYWRhQGV4YW1wbGUuY29tIn0
+                 */
+                cursor?: string;
+                /**
+                 * @description The page size in groups. Values above 100 count as 100.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List duplicates of contacts
+         * @description Lists groups of contacts of a tenant that have the same email address (ignoring case), the same phone number, or the
+         *     same name and company (ignoring the case of ASCII letters). A page reads at most 100,000 contacts, and 20,000 for
+         *     names: it can have fewer groups than the limit, or none, while more follow. Continue until `next` is null. Members may
+         *     call it for their tenant.
+         */
+        get: operations["listDuplicates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/tenants/{id}/contacts/{contact}/merge": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+                /**
+                 * @description The `id` of the contact that remains.
+                 * @example 0mmb3q9xck3w9xa
+                 */
+                contact: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge duplicates of a tenant
+         * @description Does the same as `POST /api/ext/v1/contacts/{id}/merge`, and adds an entry to the audit log. Members with the role
+         *     `admin` may call it for their tenant, 600 times a minute together.
+         */
+        post: operations["mergeTenantContacts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1823,6 +1956,38 @@ export interface components {
             /** @description Whether more contacts follow this page. */
             hasMore: boolean;
         };
+        MergeRequest: {
+            /** @description The IDs of the contacts that are merged and deleted. The first has priority. */
+            from: string[];
+            /**
+             * @description For each field by its name, the ID of the contact whose value the remaining contact gets, even if it is empty. It is
+             *     one of `from`, or the remaining contact itself.
+             */
+            fields?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Return the contact as it would be, and write nothing.
+             * @default false
+             */
+            dryRun: boolean;
+        };
+        DuplicatesResponse: {
+            data: components["schemas"]["DuplicateGroup"][];
+            /** @description The `cursor` of the next page; null on the last one. */
+            next: string | null;
+        };
+        /** @description Contacts that may be the same person or company. */
+        DuplicateGroup: {
+            /** @description What they share. */
+            value: string;
+            /** @description The company that they share, with `by=name`; otherwise empty. */
+            company: string;
+            /** @description How many contacts there are. */
+            count: number;
+            /** @description The contacts, the oldest first, as many as you can merge at once. */
+            contacts: components["schemas"]["Contact"][];
+        };
         BatchRequest: {
             items: components["schemas"]["BatchItem"][];
             /**
@@ -1929,7 +2094,7 @@ export interface components {
          *     | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
          *     | 405 | `method_not_allowed` | Use a method from the header `Allow` |
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-         *     | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
+         *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
          *     | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -2077,6 +2242,8 @@ export interface components {
                 /** @description The deleted contact. */
                 id: string;
             };
+            /** @description The ID of the contact that it was merged into, for `contact.deleted`. */
+            mergedInto?: string;
             /** @constant */
             erased: true;
         };
@@ -2133,6 +2300,8 @@ export interface components {
             type: "contact.deleted";
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
+            /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
+            mergedInto?: string;
         };
         /** @description A test event. */
         PingEvent: {
@@ -2416,7 +2585,7 @@ export interface components {
             /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
             actorName: string;
             /** @enum {string} */
-            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "redelivered" | "recovered" | "link_created" | "signed_in";
+            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
             /** @description The collection of the record. */
             collection: string;
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
@@ -3073,6 +3242,75 @@ export interface components {
             };
         };
         /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`; if the contact that results would be
+         *     invalid, they are its fields. `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the URL is not valid
+         *     UTF-8.
+         */
+        InvalidMerge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8.
+         */
+        InvalidTenantMerge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `in_use`: a relation to a contact in `from` cannot move, and nothing was written. `idempotency_key_in_use`: the first
+         *     request with this `Idempotency-Key` is still running.
+         */
+        MergeConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After-IfKnown"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `in_use`: a relation to a contact in `from` cannot move. Nothing was written. */
+        RelationInUse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `precondition_failed`: the contact does not match `If-Match`. Nothing was written. */
+        MergePreconditionFailed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
          * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `batch_failed`: an item of an `atomic`
          *     batch failed and nothing was written; see `results`. `invalid_parameter`: the `Idempotency-Key` is empty or too long.
          */
@@ -3592,6 +3830,11 @@ export interface components {
          * @example r3c0rd000000001
          */
         RecordId: string;
+        /**
+         * @description The ID of the tenant.
+         * @example t3n4nt000000001
+         */
+        TenantId: string;
         /**
          * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
          * @example month
@@ -4143,6 +4386,72 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             409: components["responses"]["IdempotencyKeyInUse"];
             413: components["responses"]["BatchTooLarge"];
+            415: components["responses"]["ContactMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    mergeContacts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
+                 * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description The remaining contact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            400: components["responses"]["InvalidMerge"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ContactNotFound"];
+            409: components["responses"]["MergeConflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
@@ -5999,6 +6308,123 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    listDuplicates: {
+        parameters: {
+            query: {
+                /**
+                 * @description What the contacts share. With `name`, they also share the company, or have none.
+                 * @example email
+                 */
+                by: "email" | "phone" | "name";
+                /**
+                 * @description The `next` of the previous page.
+                 * @example eyJiIjoiZW1haWwiLCJrIjoiYWRhQGV4YW1wbGUuY29tIn0
+                 */
+                cursor?: string;
+                /**
+                 * @description The page size in groups. Values above 100 count as 100.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of groups, in the order of what they share. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DuplicatesResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    mergeTenantContacts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+                /**
+                 * @description The `id` of the contact that remains.
+                 * @example 0mmb3q9xck3w9xa
+                 */
+                contact: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description The remaining contact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            400: components["responses"]["InvalidTenantMerge"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            409: components["responses"]["RelationInUse"];
+            412: components["responses"]["MergePreconditionFailed"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     createPortalLink: {
         parameters: {
             query?: never;
@@ -6353,6 +6779,8 @@ export interface operations {
                     type: "contact.deleted";
                     timestamp: components["schemas"]["Time"];
                     data: components["schemas"]["Contact"];
+                    /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
+                    mergedInto?: string;
                 };
             };
         };

@@ -33,6 +33,8 @@ test("calls send what they are told, and nothing else", async () => {
   check("PATCH", "/x1", fields, { "If-Match": '"v1"', "Idempotency-Key": null });
   await c.contacts.upsert("crm/18 15", fields, { onlyCreate: true });
   check("PUT", "/by-external-id/crm%2F18%2015", fields, { "If-None-Match": "*", "Idempotency-Key": null });
+  await c.contacts.merge("x1", { from: ["x2"], fields: { email: "x2" } });
+  check("POST", "/x1/merge", { dryRun: false, from: ["x2"], fields: { email: "x2" } }, {});
   await c.contacts.batch({ items: [{ action: "update", id: "x1", contact: fields }] });
   check("POST", "/batch", { atomic: false, items: [{ action: "update", id: "x1", contact: fields }] }, {});
 });

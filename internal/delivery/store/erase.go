@@ -11,10 +11,12 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// An erased event keeps what is not personal: its id, type and time, and the contact's id, which tells receivers of contact.deleted what to
-// delete. All of it comes from columns, because the payload may be nested deeper than SQLite reads.
-const redactedPayload = `json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
-	'data', json_object('id', contact), 'erased', json('true'))`
+// An erased event keeps what is not personal: its id, type and time, the contact's id, which tells receivers of contact.deleted what to
+// delete, and the id of the contact that it was merged into. All but that comes from columns, because the payload may be nested deeper than
+// SQLite reads. json_patch leaves out what is NULL.
+const redactedPayload = `json_patch(json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
+	'data', json_object('id', contact), 'erased', json('true')),
+	json_object('mergedInto', CASE WHEN json_valid(payload) THEN json_extract(payload, '$.mergedInto') END))`
 
 // isErased returns the condition that a payload column is redacted. A payload that SQLite cannot parse, beyond 1,000 levels, is not.
 func isErased(payload string) string {

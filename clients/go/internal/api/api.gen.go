@@ -142,7 +142,7 @@ type BatchError struct {
 	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
+	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -350,7 +350,7 @@ type EntityTag = string
 // | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 // | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
+// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 // | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -380,7 +380,7 @@ type ErrorDetail struct {
 	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
+	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -460,6 +460,19 @@ type FieldErrorCode string
 
 // FieldErrors Errors by field or parameter name.
 type FieldErrors map[string]FieldError
+
+// MergeRequest defines model for MergeRequest.
+type MergeRequest struct {
+	// DryRun Return the contact as it would be, and write nothing.
+	DryRun *bool `json:"dryRun,omitempty"`
+
+	// Fields For each field by its name, the ID of the contact whose value the remaining contact gets, even if it is empty. It is
+	// one of `from`, or the remaining contact itself.
+	Fields *map[string]string `json:"fields,omitempty"`
+
+	// From The IDs of the contacts that are merged and deleted. The first has priority.
+	From []string `json:"from"`
+}
 
 // RateLimit defines model for RateLimit.
 type RateLimit = string
@@ -550,6 +563,9 @@ type RequestId = string
 // Sort defines model for Sort.
 type Sort string
 
+// TenantId defines model for TenantId.
+type TenantId = string
+
 // Token defines model for Token.
 type Token = string
 
@@ -595,6 +611,9 @@ type InvalidBatch = ErrorResponse
 // InvalidContact The shape of every error.
 type InvalidContact = ErrorResponse
 
+// InvalidMerge The shape of every error.
+type InvalidMerge = ErrorResponse
+
 // InvalidNewContact The shape of every error.
 type InvalidNewContact = ErrorResponse
 
@@ -603,6 +622,9 @@ type InvalidParameter = ErrorResponse
 
 // InvalidUpsert The shape of every error.
 type InvalidUpsert = ErrorResponse
+
+// MergeConflict The shape of every error.
+type MergeConflict = ErrorResponse
 
 // PreconditionFailed The shape of every error.
 type PreconditionFailed = ErrorResponse
@@ -719,6 +741,19 @@ type UpdateContactParams struct {
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
+// MergeContactsParams defines parameters for MergeContacts.
+type MergeContactsParams struct {
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
 	// After Return events after this one: the `cursor` of an earlier response, or an event's ID. An empty value starts with the
@@ -756,6 +791,9 @@ type UpsertContactJSONRequestBody = ContactInput
 
 // UpdateContactJSONRequestBody defines body for UpdateContact for application/json ContentType.
 type UpdateContactJSONRequestBody = ContactInput
+
+// MergeContactsJSONRequestBody defines body for MergeContacts for application/json ContentType.
+type MergeContactsJSONRequestBody = MergeRequest
 
 // Getter for additional properties for Contact. Returns the specified
 // element and whether it was found
@@ -1248,6 +1286,42 @@ type ClientInterface interface {
 	// Corresponds with PATCH /api/ext/v1/contacts/{id} (the `UpdateContact` operationId).
 	UpdateContact(ctx context.Context, id ContactId, params *UpdateContactParams, body UpdateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// MergeContactsWithBody Merge duplicates into a contact
+	//
+	// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
+	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
+	// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+	//
+	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
+	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
+	// be, and writes nothing.
+	//
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
+	// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/ext/v1/contacts/{id}/merge (the `MergeContacts` operationId).
+	MergeContactsWithBody(ctx context.Context, id ContactId, params *MergeContactsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MergeContacts Merge duplicates into a contact
+	//
+	// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
+	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
+	// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+	//
+	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
+	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
+	// be, and writes nothing.
+	//
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
+	// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/ext/v1/contacts/{id}/merge (the `MergeContacts` operationId).
+	MergeContacts(ctx context.Context, id ContactId, params *MergeContactsParams, body MergeContactsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListEvents Read the event feed
 	//
 	// Returns the events after a cursor, in commit order and byte for byte as webhooks send them. Requires
@@ -1496,6 +1570,62 @@ func (c *Client) UpdateContactWithBody(ctx context.Context, id ContactId, params
 // Corresponds with PATCH /api/ext/v1/contacts/{id} (the `UpdateContact` operationId).
 func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *UpdateContactParams, body UpdateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateContactRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MergeContactsWithBody Merge duplicates into a contact
+//
+// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
+// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
+// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+//
+// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
+// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
+// be, and writes nothing.
+//
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
+// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/ext/v1/contacts/{id}/merge (the `MergeContacts` operationId).
+func (c *Client) MergeContactsWithBody(ctx context.Context, id ContactId, params *MergeContactsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMergeContactsRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MergeContacts Merge duplicates into a contact
+//
+// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
+// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
+// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+//
+// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
+// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
+// be, and writes nothing.
+//
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
+// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/ext/v1/contacts/{id}/merge (the `MergeContacts` operationId).
+func (c *Client) MergeContacts(ctx context.Context, id ContactId, params *MergeContactsParams, body MergeContactsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMergeContactsRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2096,6 +2226,90 @@ func NewUpdateContactRequestWithBody(server string, id ContactId, params *Update
 			}
 
 			req.Header.Set("X-Request-Id", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewMergeContactsRequest calls the generic MergeContacts builder with application/json body
+func NewMergeContactsRequest(server string, id ContactId, params *MergeContactsParams, body MergeContactsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMergeContactsRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewMergeContactsRequestWithBody constructs an http.Request for the MergeContacts method, with any body, and a specified content type
+func NewMergeContactsRequestWithBody(server string, id ContactId, params *MergeContactsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/ext/v1/contacts/%s/merge", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
+		}
+
+		if params.XRequestId != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam2)
 		}
 
 	}

@@ -1,0 +1,185 @@
+package routes
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/audit"
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+	"contactbase/routes/envelope"
+)
+
+// merge is a request to merge contacts of a tenant.
+type merge struct {
+	contact.Merge
+	tenantID string
+	dryRun   bool
+	merged   *contact.Contact // the result
+}
+
+// mergeContacts merges contacts for an API key.
+func (s *server) mergeContacts(e *core.RequestEvent) error {
+	raw, object, err := envelope.ReadJSON(e, maxContactBody)
+	if err != nil {
+		return err
+	}
+	caller, id := identity(e), e.Request.PathValue("id")
+	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/"+id+"/merge", raw)
+	if err != nil {
+		return err
+	}
+	m, err := newMerge(e, caller.TenantID, id, object)
+	if err != nil {
+		return err
+	}
+	end, err := s.begin(request)
+	if err != nil {
+		return err
+	}
+	defer end()
+	confirmed := func(tx core.App) error {
+		if err := confirm(sqlite.ReaderOf(tx), caller); err != nil {
+			return err
+		}
+		return request.find(sqlite.ReaderOf(tx))
+	}
+	err = m.run(e.App, confirmed, func(tx core.App) error {
+		remembered, err := request.rememberContact(sqlite.ReaderOf(tx), http.StatusOK, m.merged)
+		if err == nil {
+			_, err = sqlite.Run(tx, remembered)
+		}
+		return err
+	})
+	if errors.Is(err, errReplayed) {
+		e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
+		return request.send(e)
+	}
+	if err != nil {
+		return err
+	}
+	return sendContact(e, http.StatusOK, m.merged)
+}
+
+// mergeTenantContacts merges contacts for a superuser or a member.
+func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
+	_, object, err := envelope.ReadJSON(e, maxContactBody)
+	if err != nil {
+		return err
+	}
+	m, err := newMerge(e, e.Request.PathValue("id"), e.Request.PathValue("contact"), object)
+	if err != nil {
+		return err
+	}
+	err = m.run(e.App, func(core.App) error { return nil }, func(tx core.App) error {
+		return audit.Write(tx, audit.Entry{Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID})
+	})
+	if err != nil {
+		return err
+	}
+	return sendContact(e, http.StatusOK, m.merged)
+}
+
+// run calls check, merges the contacts, and calls finish, in one transaction. A dry run undoes the transaction and does not call finish.
+func (m *merge) run(app core.App, check, finish func(tx core.App) error) error {
+	undo := errors.New("dry run")
+	err := app.RunInTransaction(func(tx core.App) (err error) {
+		if err := check(tx); err != nil {
+			return err
+		}
+		if m.merged, err = m.Apply(tx, m.tenantID); err != nil {
+			return err
+		}
+		if m.dryRun {
+			return undo
+		}
+		return finish(tx)
+	})
+	if errors.Is(err, undo) {
+		return nil
+	}
+	return err
+}
+
+// newMerge reads the request to merge contacts into the one with the id. An unknown contact is 404, whatever the body.
+func newMerge(e *core.RequestEvent, tenantID, id string, object map[string]any) (*merge, error) {
+	m := &merge{tenantID: tenantID, Merge: contact.Merge{ID: id, Matches: ifMatch(e.Request.Header)}}
+	faults, err := m.parse(e.App, object)
+	if err != nil || len(faults) == 0 {
+		return m, err
+	}
+	if _, err := contact.Find(e.App, tenantID, id); err != nil {
+		return nil, err
+	}
+	return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
+}
+
+// parse reads the body of the request, and returns the errors in it.
+func (m *merge) parse(app core.App, object map[string]any) (fault.Fields, error) {
+	faults := fault.Fields{}
+	fields := map[string]any{}
+	for name, value := range object {
+		isRight, rule := true, ""
+		switch name {
+		case "from":
+			isRight, rule = m.parseFrom(value), fmt.Sprintf("must be a list of the IDs of 1 to %d other contacts, each once", contact.MaxMerged)
+		case "fields":
+			fields, isRight = value.(map[string]any)
+			rule = "must be an object with the ID of a contact for each field"
+		case "dryRun":
+			m.dryRun, isRight = value.(bool)
+			rule = "must be true or false"
+		default:
+			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
+		}
+		if !isRight {
+			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
+		}
+	}
+	if _, there := object["from"]; !there {
+		faults["from"] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
+	}
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	return m.parseFields(app, fields)
+}
+
+func (m *merge) parseFrom(value any) bool {
+	list, _ := value.([]any)
+	for _, item := range list {
+		id, _ := item.(string)
+		if id == "" || id == m.ID || slices.Contains(m.From, id) {
+			return false
+		}
+		m.From = append(m.From, id)
+	}
+	return len(list) >= 1 && len(list) <= contact.MaxMerged
+}
+
+// parseFields reads the ids of the contacts whose values the remaining one gets, and returns the errors in them.
+func (m *merge) parseFields(app core.App, sent map[string]any) (fault.Fields, error) {
+	own, err := contact.CustomFields(app)
+	if err != nil {
+		return nil, err
+	}
+	faults := fault.Fields{}
+	m.Fields = make(map[string]string, len(sent))
+	for name, value := range sent {
+		id, _ := value.(string)
+		isOwn := slices.ContainsFunc(own, func(field core.Field) bool { return field.GetName() == name })
+		switch {
+		case !isOwn && contact.FieldNamed(name) == nil:
+			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a field that contacts can take over"}
+		case id != m.ID && !slices.Contains(m.From, id):
+			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: "must be the ID of one of these contacts"}
+		}
+		m.Fields[name] = id
+	}
+	return faults, nil
+}
