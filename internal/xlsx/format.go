@@ -93,7 +93,7 @@ func parseFormat(code string) (f format) {
 	}
 	f.date = f.date || isMonth && !f.clock && !f.elapsed
 	if isPlain || !hasDigit(f.whole) && f.most == 0 {
-		f.whole = nil
+		f.whole, f.most = nil, 0
 	}
 	return f
 }
