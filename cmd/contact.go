@@ -37,6 +37,7 @@ type importing struct {
 	match         string
 	dryRun        bool
 	refused       string
+	sheet         string
 }
 
 func contactImport(app core.App) *cobra.Command {
@@ -64,6 +65,7 @@ func contactImport(app core.App) *cobra.Command {
 		"otherwise externalId if mapped, otherwise email)")
 	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
 	command.Flags().StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
+	command.Flags().StringVar(&i.sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
 	choices(command, "match", []string{"id", "externalId", "email"})
 	return command
 }
@@ -81,10 +83,11 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.checkRefused(file); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
-	reader, err := imports.Open(file)
+	reader, err := imports.Open(i.app, i.sheet, file)
 	if err != nil {
 		return withoutCode(err)
 	}
+	defer func() { _ = reader.Close() }()
 	columns := reader.Columns
 	mapping, unknown, err := i.mapping(columns)
 	if err != nil {
@@ -289,7 +292,11 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", refusal.Row, refusal.Reason)
 	}
 	if i.refused != "" {
-		if err := writeFile(i.refused, func(to io.Writer) error { return imports.WriteRefused(i.app, id, to) }); err != nil {
+		format := over.Format
+		if named := sheet.FormatOf(i.refused); named == sheet.Workbook || format == sheet.Workbook {
+			format = named
+		}
+		if err := writeFile(i.refused, func(to io.Writer) error { return imports.WriteRefused(i.app, id, format, to) }); err != nil {
 			return err
 		}
 	}
@@ -336,8 +343,8 @@ func contactExport(app core.App) *cobra.Command {
 	filters := url.Values{}
 	command := &cobra.Command{
 		Use:     "export TENANT FILE",
-		Short:   "Write a tenant's contacts to a CSV file, or to standard output with -",
-		Example: "  contactbase contact export Acme contacts.csv\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
+		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx) or a CSV file, or as CSV to standard output with -",
+		Example: "  contactbase contact export Acme contacts.xlsx\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 		Args:    exactArgs,
 	}
 	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
@@ -362,7 +369,7 @@ func contactExport(app core.App) *cobra.Command {
 		}
 		var contacts int
 		export := func(to io.Writer) (err error) {
-			contacts, err = sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, to)
+			contacts, err = sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, sheet.FormatOf(args[1]), to)
 			return err
 		}
 		if args[1] == "-" {

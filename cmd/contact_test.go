@@ -142,6 +142,50 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
+// The command writes and reads workbooks by the names and the contents of files.
+func TestWorkbookCommands(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	testkit.Record(t, app, "contacts", map[string]any{"tenant": acme, "name": "=Ada", "email": "ada@example.com", "phone": "+49301234"})
+	folder := t.TempDir()
+	file, refused := filepath.Join(folder, "contacts.XLSX"), filepath.Join(folder, "refused.xlsx")
+	do := func(args ...string) (string, error) {
+		command := NewContactCommand(app)
+		command.SetArgs(args)
+		var out strings.Builder
+		command.SetOut(&out)
+		command.SetErr(io.Discard)
+		err := command.Execute()
+		return out.String(), err
+	}
+	if _, err := do("export", "Acme", file); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(content), "PK") {
+		t.Fatalf("the export begins with %.10q (%v)", content, err)
+	}
+	renamed := filepath.Join(folder, "contacts.csv")
+	if err := os.Rename(file, renamed); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := do("import", "Acme", renamed, "--sheet", "Contacts", "--json"); err != nil || !strings.Contains(out, `"unchanged": 1`) {
+		t.Errorf("the import says %s (%v)", out, err)
+	}
+	if _, err := do("import", "Acme", renamed, "--sheet", "Other"); err == nil || !strings.Contains(err.Error(), `choose one of "Contacts"`) {
+		t.Errorf("another sheet: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("name,email\nBob,nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := do("import", "Acme", file, "--refused", refused); err != nil {
+		t.Error(err)
+	}
+	if out, err := do("import", "Acme", refused, "--dryRun", "--json"); err != nil || !strings.Contains(out, `"refused": 1`) {
+		t.Errorf("the refused rows: %s (%v)", out, err)
+	}
+}
+
 // The command prints which column became which field, and stops before it would drop an unknown one.
 func TestImportPrintsItsMapping(t *testing.T) {
 	t.Parallel()

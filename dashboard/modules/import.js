@@ -181,7 +181,7 @@ function importButtons({ id, status, total, counts }, changed, act) {
         status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
         ready ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
         over ? null : button(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
-        over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
+        over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
     );
 }
 

@@ -16,7 +16,7 @@ function importsPage() {
     const data = store({ rows: null });
     return integrationsPage({
         title: "Import and export",
-        intro: "Import contacts from a CSV file, or export them to one. An import shows what it would change before it writes anything.",
+        intro: "Import contacts from an Excel workbook or a CSV file, or export them to one. An import shows what it would change before it writes anything.",
         load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
         actions: [newButton("Import contacts", importContacts), exportButton(), filtersButton()],
         content: () => table({
@@ -37,6 +37,8 @@ function importsPage() {
     });
 }
 
+const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
 /** @param {string} id */
 function importPath(id) {
     return `${integrationsPath}/imports/${id}`;
@@ -44,8 +46,7 @@ function importPath(id) {
 
 /** Asks for a file, and stores it. */
 function importContacts() {
-    /** @type {{ tenant: string, file: File | null }} */
-    const data = store({ tenant: tenants.list[0]?.id || "", file: null });
+    const data = store({ tenant: tenants.list[0]?.id || "", sheet: "" });
     /** @type {HTMLInputElement | null} */
     let input = null;
     const id = fieldId();
@@ -59,10 +60,11 @@ function importContacts() {
                 t.div(
                     { className: "field" },
                     t.label({ htmlFor: id }, "File"),
-                    t.input({ id, type: "file", accept: ".csv,.txt,.tsv,text/csv", required: true, onmount: (element) => (input = element) }),
+                    t.input({ id, type: "file", accept: `.xlsx,.csv,.txt,.tsv,${workbookType},text/csv`, required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "CSV with column names in the first row, at most 64 MiB. In Excel, choose File > Save As > CSV UTF-8."),
+                t.div({ className: "field-help" }, "An Excel workbook (.xlsx) or CSV, with column names in the first row, at most 64 MiB."),
             ),
+            textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
         ],
         run: async () => {
             const file = input?.files?.[0];
@@ -70,9 +72,9 @@ function importContacts() {
                 throw new Error("Choose a file.");
             }
             const { data: stored } = await sendIntegrations("POST", "/imports?", {
-                query: { tenant: data.tenant, name: file.name },
+                query: { tenant: data.tenant, name: file.name, sheet: data.sheet.trim() },
                 body: file,
-                headers: { "Content-Type": "text/csv" },
+                headers: { "Content-Type": file.type || "text/csv" },
             });
             location.hash = importPath(stored.id);
         },
@@ -89,16 +91,17 @@ function exportButton() {
 
 /** Asks which contacts, and loads them as a file. */
 function exportContacts() {
-    const data = store({ tenant: tenants.list[0]?.id || "", q: "", updatedSince: "" });
+    const data = store({ tenant: tenants.list[0]?.id || "", format: "csv", q: "", updatedSince: "" });
     openForm({
         title: "Export contacts",
         submit: "Export",
         content: () => [
             tenantField(data),
+            selectField("Format", data, "format", () => [["csv", "CSV"], ["xlsx", "Excel workbook (.xlsx)"]]),
             textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),
             textField("Updated since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],
-        run: () => loadSheet("/contacts/export", { tenant: data.tenant, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }, "contacts.csv"),
+        run: () => loadSheet("/contacts/export", { tenant: data.tenant, format: data.format, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }),
     });
 }
 
@@ -107,15 +110,15 @@ function exportContacts() {
  *
  * @param {string} path
  * @param {Record<string, string>} query
- * @param {string} name
  */
-async function loadSheet(path, query, name) {
+async function loadSheet(path, query) {
     const chosen = Object.entries(query).filter(([, value]) => value);
     const address = app.pb.buildURL(`/api/integrations${path}?${new URLSearchParams(chosen)}`);
     const response = await fetch(address, { headers: { Authorization: app.pb.authStore.token } });
     if (!response.ok) {
         throw new Error((await response.json()).error?.message || "The file could not be downloaded.");
     }
+    const [, name] = /filename="(.+)"/.exec(response.headers.get("Content-Disposition") || "") || ["", "contacts"];
     const link = t.a({ href: URL.createObjectURL(await response.blob()), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

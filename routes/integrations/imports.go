@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/tenant"
+	"contactbase/internal/xlsx"
 	"contactbase/routes/envelope"
 )
 
@@ -24,13 +26,14 @@ const (
 	// maxSheet is the largest uploaded file, in bytes.
 	maxSheet = 64 << 20
 
-	sheetType = "text/csv; charset=utf-8"
+	csvType      = "text/csv; charset=utf-8"
+	workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 )
 
 // storeImport stores the uploaded file.
 func (s *server) storeImport(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
-	stored, err := imports.Store(e.App, values.Get("tenant"), values.Get("name"), http.MaxBytesReader(nil, e.Request.Body, maxSheet))
+	stored, err := imports.Store(e.App, values.Get("tenant"), values.Get("name"), values.Get("sheet"), http.MaxBytesReader(nil, e.Request.Body, maxSheet))
 	var wrong *fault.Error
 	var tooLarge *http.MaxBytesError
 	if err != nil {
@@ -95,14 +98,17 @@ func (s *server) cancelImport(e *core.RequestEvent) error {
 	return s.readImport(e)
 }
 
-// readRefused answers with the rejected rows, as a file.
+// readRefused answers with the rejected rows, as a file of the format that was imported.
 func (s *server) readRefused(e *core.RequestEvent) error {
-	id := e.Request.PathValue("id")
-	if _, err := imports.Find(e.App, id); err != nil {
+	found, err := imports.Find(e.App, e.Request.PathValue("id"))
+	if err != nil {
 		return err
 	}
-	return writeSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
+	return writeSheet(e, "refused", found.Format, func(to io.Writer) error { return imports.WriteRefused(e.App, found.ID, found.Format, to) })
 }
+
+// exportFormats are the values of the parameter format.
+var exportFormats = map[string]sheet.Format{"": sheet.CSV, "csv": sheet.CSV, "xlsx": sheet.Workbook}
 
 // exportContacts answers with the contacts that the filters select, as a file.
 func (s *server) exportContacts(e *core.RequestEvent) error {
@@ -111,7 +117,12 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	format, ok := exportFormats[values.Get("format")]
+	if !ok {
+		return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv or xlsx"}})
+	}
 	values.Del("tenant")
+	values.Del("format")
 	query, err := list.ParseQuery(e.App, values)
 	if err != nil {
 		return err
@@ -119,17 +130,42 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err := audit.Write(e.App, audit.Entry{Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName}); err != nil {
 		return err
 	}
-	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
-		_, err := sheet.Export(e.Request.Context(), e.App, s.Lists, owner.Id, query, to)
+	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly), format, func(to io.Writer) error {
+		_, err := sheet.Export(e.Request.Context(), e.App, s.Lists, owner.Id, query, format, to)
 		return err
 	})
 }
 
-// writeSheet answers with a file. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
-func writeSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
+// writeSheet answers with a file. A workbook is written to a temporary file first, so that contacts that do not fit in one get an error.
+func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write func(to io.Writer) error) error {
+	contentType := csvType
+	if format == sheet.Workbook {
+		file, err := xlsx.NewTemporary(e.App.DataDir())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		err = write(file)
+		if errors.Is(err, xlsx.ErrFull) {
+			return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv: " + err.Error()}})
+		}
+		if err != nil {
+			return err
+		}
+		contentType = workbookType
+		write = func(to io.Writer) error {
+			_, err := io.Copy(to, io.NewSectionReader(file, 0, math.MaxInt64))
+			return err
+		}
+	}
 	header := e.Response.Header()
-	header.Set("Content-Type", sheetType)
-	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Disposition", `attachment; filename="`+name+format.Extension()+`"`)
+	return sendSheet(e, name, write)
+}
+
+// sendSheet writes the body of the response. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
+func sendSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
 	out := bufio.NewWriterSize(e.Response, 32<<10)
 	if err := errors.Join(write(out), out.Flush()); err != nil {
 		if e.Request.Context().Err() == nil {

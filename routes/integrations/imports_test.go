@@ -1,9 +1,14 @@
 package integrations_test
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/xuri/excelize/v2"
 
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/testkit"
@@ -85,6 +90,74 @@ func TestImportAndExport(t *testing.T) {
 	work()
 	if done := admin.Do("GET", importsPath+"/"+back["id"].(string), "").Data(); done["counts"].(map[string]any)["unchanged"] != 1.0 {
 		t.Errorf("what was exported comes back as %v", done)
+	}
+}
+
+// A workbook is uploaded, checked and imported like CSV, its refused rows are a workbook, and an export as a workbook equals it.
+func TestWorkbooks(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	run := func(query, text, action, match string) map[string]any {
+		t.Helper()
+		stored := admin.Do("POST", importsPath+"?tenant="+f.tenant+query, text, "Content-Type", workbookType).Data()
+		path := importsPath + "/" + stored["id"].(string)
+		plan, err := json.Marshal(map[string]any{"mapping": stored["mapping"], "match": match})
+		if err != nil {
+			t.Fatal(err)
+		}
+		admin.Do("POST", path+action, string(plan))
+		if err := imports.Work(t.Context(), f.App); err != nil {
+			t.Fatal(err)
+		}
+		return admin.Do("GET", path, "").Data()
+	}
+	book := excelize.NewFile()
+	defer book.Close()
+	_, err := book.NewSheet("Customers")
+	for cell, value := range map[string]any{"A1": "Name", "B1": "E-Mail", "C1": "Phone", "A2": "=Ada", "B2": "ada@example.com", "C2": "+49301234", "B4": "nonsense", "C4": 491701234567} {
+		err = errors.Join(err, book.SetCellValue("Customers", cell, value))
+	}
+	var file strings.Builder
+	if err := errors.Join(err, book.Write(&file)); err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range []string{"/check", "/start"} {
+		got := run("&name=customers.csv&sheet=customers", file.String(), action, "email")
+		counts, refusal := got["counts"].(map[string]any), got["refusals"].([]any)[0].(map[string]any)
+		if counts["created"] != 1.0 || counts["refused"] != 1.0 || refusal["row"] != 4.0 || refusal["fields"].(map[string]any)["phone"].(map[string]any)["value"] != "491701234567" {
+			t.Errorf("%s does %v", action, got)
+		}
+		refused := admin.Do("GET", importsPath+"/"+got["id"].(string)+"/refused", "")
+		if name := refused.Header.Get("Content-Disposition"); refused.Header.Get("Content-Type") != workbookType || !strings.Contains(name, `"refused.xlsx"`) {
+			t.Errorf("refused rows are %q", refused.Header)
+		}
+		if again := run("", string(refused.Body), "/check", "email"); again["total"] != 1.0 || again["counts"].(map[string]any)["refused"] != 1.0 {
+			t.Errorf("the refused rows come back as %v", again)
+		}
+	}
+	const export = "/api/integrations/contacts/export?format=xlsx&tenant="
+	exported := admin.Do("GET", export+f.tenant+"&q=ada", "")
+	if name := exported.Header.Get("Content-Disposition"); exported.Header.Get("Content-Type") != workbookType || !strings.Contains(name, `.xlsx"`) {
+		t.Errorf("exported are %q", exported.Header)
+	}
+	if back := run("", string(exported.Body), "/start", "id"); back["counts"].(map[string]any)["unchanged"] != 1.0 {
+		t.Errorf("what was exported comes back as %v", back)
+	}
+	for path, want := range map[string]string{
+		importsPath + "?sheet=Nobody&tenant=" + f.tenant:                  `has no sheet named \"Nobody\"`,
+		"/api/integrations/contacts/export?format=ods&tenant=" + f.tenant: "format: must be csv or xlsx",
+	} {
+		method := map[bool]string{true: "POST", false: "GET"}[strings.HasPrefix(path, importsPath)]
+		if got := admin.Do(method, path, file.String(), "Content-Type", workbookType); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), want) {
+			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
+		}
+	}
+	testkit.AddFields(t, f.App, &core.TextField{Name: "notes", Max: 100_000})
+	long := testkit.Record(t, f.App, "contacts", map[string]any{"tenant": f.tenant, "name": "Long", "notes": strings.Repeat("x", 32_768)})
+	if got := admin.Do("GET", export+f.tenant, ""); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), long.Id) || !strings.Contains(string(got.Body), "must be csv") {
+		t.Errorf("a cell that is too long gives %d %.500s", got.Status, got.Body)
 	}
 }
 

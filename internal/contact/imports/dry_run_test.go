@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/imports"
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
@@ -187,7 +188,7 @@ func tryRecord(t *testing.T, app core.App, values map[string]any) *core.Record {
 func refusedRows(t *testing.T, app core.App, id string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := imports.WriteRefused(app, id, &b); err != nil {
+	if err := imports.WriteRefused(app, id, sheet.CSV, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

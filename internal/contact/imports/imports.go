@@ -55,6 +55,7 @@ type Import struct {
 	ID       string        `json:"id"`
 	Tenant   string        `json:"tenant"`
 	Name     string        `json:"name"` // of the file
+	Format   sheet.Format  `json:"-"`    // of the file
 	Status   Status        `json:"status"`
 	Columns  []string      `json:"columns"`
 	Mapping  sheet.Mapping `json:"mapping"`
@@ -66,8 +67,6 @@ type Import struct {
 	Refusals []Refusal `json:"refusals,omitempty"` // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
-
-	separator rune // of the sheet
 }
 
 // Counts is the number of rows by result.
@@ -130,7 +129,10 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
 			return err
 		}
-		i.separator, _ = utf8.DecodeRuneInString(separator)
+		if separator != "" {
+			character, _ := utf8.DecodeRuneInString(separator)
+			i.Format = sheet.Format(character)
+		}
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
 		return errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))

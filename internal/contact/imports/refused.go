@@ -34,14 +34,14 @@ func (i *Import) refusal(p *page, n int, wrong *fault.Error) Refusal {
 	return refused
 }
 
-// WriteRefused writes the refused rows of an import as a sheet: as they were sent, in the separator of their file, followed by the reason and the
-// number of the row. The error is sql.ErrNoRows if there is no such import.
-func WriteRefused(app core.App, id string, to io.Writer) error {
+// WriteRefused writes the refused rows of an import as a sheet: as they were sent, followed by the reason and the number of the row. The error is
+// sql.ErrNoRows if there is no such import.
+func WriteRefused(app core.App, id string, format sheet.Format, to io.Writer) error {
 	i, err := Find(app, id)
 	if err != nil {
 		return err
 	}
-	writer, err := sheet.NewWriter(to, i.separator, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
+	writer, err := sheet.NewWriter(to, format, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func WriteRefused(app core.App, id string, to io.Writer) error {
 			last = refusal.Row
 		}
 		if len(refused) < refusalPage {
-			return writer.Flush()
+			return writer.Close()
 		}
 	}
 }

@@ -46,7 +46,7 @@ func TestRefusals(t *testing.T) {
 				checkRefusals(t, got.Refusals, long)
 			}
 			var report strings.Builder
-			if err := imports.WriteRefused(app, stored.ID, &report); err != nil || !strings.Contains(report.String(), strings.Join([]string{"externalId", "firstName"}, separator)) {
+			if err := imports.WriteRefused(app, stored.ID, stored.Format, &report); err != nil || !strings.Contains(report.String(), strings.Join([]string{"externalId", "firstName"}, separator)) {
 				t.Fatalf("the report is %q (%v)", report.String(), err)
 			}
 			again := store(t, app, acme, report.String())
@@ -92,7 +92,7 @@ func TestRareSeparator(t *testing.T) {
 		t.Fatalf("the import is %+v", got)
 	}
 	var report strings.Builder
-	if err := imports.WriteRefused(app, stored.ID, &report); err != nil || !strings.Contains(report.String(), "name,email,reason,row\n") {
+	if err := imports.WriteRefused(app, stored.ID, stored.Format, &report); err != nil || !strings.Contains(report.String(), "name,email,reason,row\n") {
 		t.Errorf("the report is %q (%v)", report.String(), err)
 	}
 }

@@ -113,10 +113,10 @@ func everyContact(t *testing.T) list.Query {
 }
 
 // exported returns what an export of the tenant writes.
-func exported(t *testing.T, app core.App, tenantID string) string {
+func exported(t *testing.T, app core.App, tenantID string, format sheet.Format) string {
 	t.Helper()
 	var b strings.Builder
-	if _, err := sheet.Export(t.Context(), app, &list.Reader{}, tenantID, everyContact(t), &b); err != nil {
+	if _, err := sheet.Export(t.Context(), app, &list.Reader{}, tenantID, everyContact(t), format, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -143,6 +143,16 @@ func byExternalID(t *testing.T, app core.App, tenantID string, without ...string
 // What an export writes, an import reads back to equal contacts, with fields of all types.
 func TestExportImportsAgain(t *testing.T) {
 	t.Parallel()
+	for name, format := range map[string]sheet.Format{"CSV": sheet.CSV, "workbook": sheet.Workbook} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			exportImportsAgain(t, format)
+		})
+	}
+}
+
+func exportImportsAgain(t *testing.T, format sheet.Format) {
+	t.Helper()
 	seed := rand.Uint64()
 	p := pools{rand.New(rand.NewPCG(seed, 0))}
 	app := testkit.NewApp(t)
@@ -161,7 +171,7 @@ func TestExportImportsAgain(t *testing.T) {
 		ids = append(ids, c.ID)
 	}
 	const all = 155
-	text, want := exported(t, app, acme), byExternalID(t, app, acme)
+	text, want := exported(t, app, acme, format), byExternalID(t, app, acme)
 	run := func(tenantID, match string, relations bool) imports.Counts {
 		t.Helper()
 		stored := store(t, app, tenantID, text)
@@ -231,7 +241,7 @@ func TestExportWithoutExternalIDs(t *testing.T) {
 	for range 3 {
 		testkit.Record(t, app, "contacts", map[string]any{"tenant": acme, "name": "Ada", "email": "ada@example.com"})
 	}
-	text := exported(t, app, acme)
+	text := exported(t, app, acme, sheet.CSV)
 	for _, c := range []struct {
 		tenant string
 		want   imports.Counts

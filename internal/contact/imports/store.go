@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -37,22 +38,25 @@ const (
 	sampled = 3
 )
 
-// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file. The error is
-// a *fault.Error if the sheet cannot be read or the tenant's imports exceed Quota, and sql.ErrNoRows if there is no such tenant.
-func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error) {
+// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file, and sheetName
+// that of a sheet in a workbook, or "" for the first one. The error is a *fault.Error if the sheet cannot be read or the tenant's imports exceed
+// Quota, and sql.ErrNoRows if there is no such tenant.
+func Store(app core.App, tenantID, name, sheetName string, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
 	}
-	reader, err := Open(from)
+	reader, err := Open(app, sheetName, from)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = reader.Close() }()
 	return storeRows(app, tenantID, name, reader, Quota)
 }
 
-// Open reads the names of a sheet's columns. The error is a *fault.Error.
-func Open(from io.Reader) (*sheet.Reader, error) {
-	reader, err := sheet.NewReader(from)
+// Open reads the names of a sheet's columns. sheetName is as for Store. The error is a *fault.Error if the sheet cannot be read. The caller closes
+// the reader.
+func Open(app core.App, sheetName string, from io.Reader) (*sheet.Reader, error) {
+	reader, err := sheet.NewReader(from, app.DataDir(), sheetName)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -89,6 +93,10 @@ func storeRows(app core.App, tenantID, name string, reader *sheet.Reader, quota 
 }
 
 func unreadable(err error) error {
+	var disk *fs.PathError
+	if errors.As(err, &disk) { // not the file's fault
+		return err
+	}
 	wrong := fault.InvalidField("file", fault.CodeInvalidValue, "cannot be read: "+err.Error())
 	wrong.Cause = err
 	return wrong
@@ -119,7 +127,7 @@ func (s *storage) begin() error {
 	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
 			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `bytes`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			Args: []any{s.id, s.tenant, s.name, string(storing), string(s.reader.Separator), string(columns), string(mapping), len(columns), now, now},
+			Args: []any{s.id, s.tenant, s.name, string(storing), strings.Trim(string(s.reader.Format), "\x00"), string(columns), string(mapping), len(columns), now, now},
 		}}, s.checkQuota(tx)
 	})
 	return err

@@ -88,12 +88,16 @@ func choice(field core.Field, cell string) string {
 	return strings.TrimSpace(cell)
 }
 
-// number returns a JSON number, or the text if it is not a number.
+// number returns a JSON number, or the text if it is not a number. 12% is 0.12, as spreadsheets compute with it.
 func number(text string) any {
 	if value, ok := decode(text); ok {
 		return value
 	}
-	if value, err := strconv.ParseFloat(text, 64); err == nil { // such as +1 or .5
+	exponent := text
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		exponent = percent + "e-2"
+	}
+	if value, err := strconv.ParseFloat(exponent, 64); err == nil { // such as +1 or .5
 		if plain := strconv.FormatFloat(value, 'f', -1, 64); json.Valid([]byte(plain)) { // not an infinity
 			return json.Number(plain)
 		}

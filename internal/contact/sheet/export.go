@@ -10,13 +10,14 @@ import (
 	"contactbase/internal/contact/list"
 )
 
-// Export writes all contacts of the tenant that the query selects, and returns their number.
-func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, to io.Writer) (contacts int, err error) {
+// Export writes all contacts of the tenant that the query selects, and returns their number. The error is xlsx.ErrFull if they do not fit in a
+// workbook.
+func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, format Format, to io.Writer) (contacts int, err error) {
 	custom, err := contact.CustomFields(app)
 	if err != nil {
 		return 0, err
 	}
-	writer, err := NewContactWriter(to, custom)
+	writer, err := NewContactWriter(to, format, custom)
 	if err != nil {
 		return 0, err
 	}
@@ -27,5 +28,5 @@ func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID stri
 	if err != nil {
 		return 0, err
 	}
-	return contacts, writer.Flush()
+	return contacts, writer.Close()
 }

@@ -5,19 +5,22 @@ import (
 	"fmt"
 )
 
-// otherFormats are formats that people mistake for CSV, by their first bytes. The first that fits counts.
+const (
+	archive  = "PK\x03\x04"                       // ZIP, which a workbook (.xlsx) is
+	compound = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" // OLE, in which old and encrypted workbooks are
+)
+
+// otherFormats are formats that people mistake for CSV or a workbook, by their first bytes. The first that fits counts.
 var otherFormats = []struct {
 	begin, has string // has is somewhere in the head of the file, "" for anything
 	name       string
 }{
-	{"PK\x03\x04", "word/", "a Word document (.docx)"},
-	{"PK\x03\x04", "application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)"},
-	{"PK\x03\x04", "xl/", "an Excel workbook (.xlsx)"},
-	{"PK\x03\x04", "[Content_Types].xml", "an Excel workbook (.xlsx)"},
-	{"PK\x03\x04", "Index/", "a Numbers spreadsheet"},
-	{"PK\x03\x04", "", "a ZIP archive"},
+	{archive, "word/", "a Word document (.docx)"},
+	{archive, "application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)"},
+	{archive, "Index/", "a Numbers spreadsheet"},
 	{"PK\x05\x06", "", "a ZIP archive without files"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "an Excel 97–2003 workbook (.xls)"},
+	{compound, "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00", "a workbook with a password"},
+	{compound, "", "an Excel 97–2003 workbook (.xls), or a workbook with a password"},
 	{"\x1f\x8b", "", "a gzip file"},
 	{"%PDF-", "", "a PDF document"},
 }
@@ -25,20 +28,21 @@ var otherFormats = []struct {
 // byteOrderMarks are at the beginning of a text and show its encoding.
 var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 
-const saveAsCSV = `save the sheet as "CSV UTF-8" in your spreadsheet program, then import that file`
+const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" in your spreadsheet program, then import that file`
 
-// recognize returns an error if the file that begins with head is not a text. The error says what the file is, and what to do.
+// recognize returns an error if the file that begins with head is neither a text nor a ZIP archive. The error says what the file is, and what to do.
 func recognize(head []byte) error {
 	for _, format := range otherFormats {
-		if bytes.HasPrefix(head, []byte(format.begin)) && bytes.Contains(head, []byte(format.has)) {
-			switch format.begin {
-			case "PK\x03\x04", "\x1f\x8b":
-				if format.has == "" {
-					return fmt.Errorf("it is %s, not a CSV file: unpack it, then import the CSV file in it", format.name)
-				}
-			}
-			return fmt.Errorf("it is %s, not a CSV file: %s", format.name, saveAsCSV)
+		if !bytes.HasPrefix(head, []byte(format.begin)) || !bytes.Contains(head, []byte(format.has)) {
+			continue
 		}
+		if format.begin == "\x1f\x8b" {
+			return fmt.Errorf("it is %s: unpack it, then import the file in it", format.name)
+		}
+		return fmt.Errorf("it is %s: %s", format.name, saveAs)
+	}
+	if bytes.HasPrefix(head, []byte(archive)) {
+		return nil
 	}
 	for _, mark := range byteOrderMarks {
 		if bytes.HasPrefix(head, []byte(mark)) {
@@ -49,9 +53,9 @@ func recognize(head []byte) error {
 		return nil
 	}
 	if isUTF16(head) {
-		return fmt.Errorf("it is UTF-16 without a byte order mark: %s", saveAsCSV)
+		return fmt.Errorf("it is UTF-16 without a byte order mark: %s", saveAs)
 	}
-	return fmt.Errorf("it is not a text file: %s", saveAsCSV)
+	return fmt.Errorf("it is not a text file: %s", saveAs)
 }
 
 // isUTF16 reports whether the bytes at the even or at the odd places are zero as often as in the UTF-16 of a Latin text.

@@ -1,18 +1,16 @@
-// Package sheet reads and writes spreadsheets of contacts: CSV in UTF-8, and as Excel saves it.
+// Package sheet reads and writes spreadsheets of contacts: Excel workbooks, and CSV in UTF-8 and as Excel saves it.
 package sheet
 
 import (
 	"bufio"
-	"encoding/csv"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
+	"contactbase/internal/xlsx"
 )
 
 const (
@@ -29,19 +27,51 @@ const (
 	firstLine = 64 << 10
 )
 
-// Reader reads the rows of a sheet. The first row has the names of its columns.
-type Reader struct {
-	Columns   []string
-	Separator rune
-	csv       *csv.Reader
-	row       int // that was read last
-	line      int // that the next row begins with, unless blank lines are before it
+// Format is the format of a file: Workbook, or the separator of a CSV file.
+type Format rune
+
+// The formats of exports.
+const (
+	Workbook Format = 0
+	CSV      Format = ','
+)
+
+// FormatOf returns the format of a file to write, by its name: Workbook or CSV.
+func FormatOf(name string) Format {
+	if strings.EqualFold(filepath.Ext(name), workbookExtension) {
+		return Workbook
+	}
+	return CSV
 }
 
-// NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or
-// Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, depending on what the first line has most of, or by the character that a
-// first line such as "sep=;" names. The error is for the person who made the sheet.
-func NewReader(r io.Reader) (*Reader, error) {
+// Extension returns how the name of a file of this format ends.
+func (f Format) Extension() string {
+	if f == Workbook {
+		return workbookExtension
+	}
+	return ".csv"
+}
+
+const workbookExtension = ".xlsx"
+
+// Reader reads the rows of a sheet. The first row has the names of its columns. Close it after use.
+type Reader struct {
+	Columns []string
+	Format  Format
+	rows    rowReader
+	row     int // that was read last
+}
+
+// rowReader reads the rows of a file, with their numbers as a spreadsheet shows them, in which blank rows count.
+type rowReader interface {
+	Read() (cells []string, row int, err error)
+	io.Closer
+}
+
+// NewReader returns a reader that has read the names of the columns. It recognizes a workbook by its content, and reads the sheet with the given name,
+// by default the first one; meanwhile it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error is for the person who
+// made the file, unless it is an *fs.PathError.
+func NewReader(r io.Reader, folder, name string) (*Reader, error) {
 	raw := bufio.NewReaderSize(r, firstLine)
 	head, err := raw.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -50,31 +80,46 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err := recognize(head); err != nil {
 		return nil, err
 	}
-	decoded := bufio.NewReaderSize(transform.NewReader(raw, unicode.BOMOverride(mixed{})), firstLine)
-	separator, err := separatorOf(decoded)
+	reader := &Reader{Format: Workbook}
+	switch {
+	case bytes.HasPrefix(head, []byte(archive)):
+		reader.rows, err = xlsx.Open(raw, folder, name)
+	case name != "":
+		return nil, fmt.Errorf("it is a CSV file, which has no sheet named %q: leave out the sheet", name)
+	default:
+		reader.rows, reader.Format, err = newCSV(raw)
+	}
 	if err != nil {
 		return nil, err
 	}
-	reader := &Reader{csv: csv.NewReader(decoded), Separator: separator, line: 1}
-	reader.csv.Comma, reader.csv.FieldsPerRecord = separator, -1
-	columns, err := reader.record()
+	if err := reader.readColumns(); err != nil {
+		return nil, errors.Join(err, reader.Close())
+	}
+	return reader, nil
+}
+
+// Close ends reading.
+func (r *Reader) Close() error { return r.rows.Close() }
+
+func (r *Reader) readColumns() error {
+	columns, err := r.record()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty; its first row must have the names of the columns")
+		return errors.New("the file is empty; its first row must have the names of the columns")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, column := range columns {
 		columns[i] = strings.TrimSpace(column)
 	}
-	reader.Columns = withoutBlankEnd(columns)
+	r.Columns = withoutBlankEnd(columns)
 	switch {
-	case len(reader.Columns) == 0:
-		return nil, errors.New("its first row is blank; it must have the names of the columns")
-	case len(reader.Columns) > maxColumns:
-		return nil, fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(reader.Columns), maxColumns)
+	case len(r.Columns) == 0:
+		return errors.New("its first row is blank; it must have the names of the columns")
+	case len(r.Columns) > maxColumns:
+		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(r.Columns), maxColumns)
 	}
-	return reader, nil
+	return nil
 }
 
 // Row returns the number of the last row read, as a spreadsheet shows it: blank lines count, and the names of the columns are
@@ -98,20 +143,10 @@ func (r *Reader) Read() ([]string, error) {
 }
 
 // record returns the cells of the next row, without their escapes.
-func (r *Reader) record() ([]string, error) {
-	cells, err := r.csv.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
-	}
-	var wrong *csv.ParseError
-	if errors.As(err, &wrong) {
-		r.row += 1 + wrong.StartLine - r.line
-		return nil, fmt.Errorf("row %d, in line %d, is not valid CSV: %w", r.row, wrong.Line, wrong.Err)
-	}
-	if err != nil {
+func (r *Reader) record() (cells []string, err error) {
+	if cells, r.row, err = r.rows.Read(); err != nil {
 		return nil, err
 	}
-	r.count(cells)
 	size := 0
 	for i, cell := range cells {
 		if len(cell) > maxCell {
@@ -124,16 +159,6 @@ func (r *Reader) record() ([]string, error) {
 		return nil, fmt.Errorf("row %d has %d KiB; a row can have at most %d KiB", r.row, size>>10, maxRow>>10)
 	}
 	return cells, nil
-}
-
-// count counts a row that was read, and the blank lines before it, which encoding/csv skips.
-func (r *Reader) count(cells []string) {
-	line, _ := r.csv.FieldPos(0)
-	r.row += 1 + line - r.line
-	r.line = line + 1
-	for _, cell := range cells {
-		r.line += strings.Count(cell, "\n")
-	}
 }
 
 // withoutBlankEnd returns the cells up to the last one that is not blank.
@@ -158,64 +183,4 @@ func Pad(cells []string, columns int) []string {
 		cells = append(cells, make([]string, missing)...)
 	}
 	return cells
-}
-
-// separatorOf returns the separator of the cells, and skips a first line that names it.
-func separatorOf(r *bufio.Reader) (rune, error) {
-	head, err := r.Peek(firstLine)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	line, _, _ := strings.Cut(string(head), "\n")
-	if said, found := strings.CutPrefix(strings.TrimRight(line, "\r"), "sep="); found && utf8.RuneCountInString(said) == 1 {
-		_, err := r.Discard(min(len(line)+1, len(head)))
-		separator, _ := utf8.DecodeRuneInString(said)
-		return separator, err
-	}
-	names, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n") // behind blank lines
-	return mostFrequent(names), nil
-}
-
-// separators are those that a reader recognizes.
-const separators = ",;\t|"
-
-// mostFrequent returns the separator that the line has most often outside of quotes, a comma if it has none.
-func mostFrequent(line string) rune {
-	counts, quoted := map[rune]int{}, false
-	for _, c := range line {
-		if c == '"' {
-			quoted = !quoted
-		} else if !quoted {
-			counts[c]++
-		}
-	}
-	most := ','
-	for _, separator := range separators {
-		if counts[separator] > counts[most] {
-			most = separator
-		}
-	}
-	return most
-}
-
-// mixed decodes UTF-8, and bytes that are not UTF-8 as Windows-1252, so that a sheet can be read before all of it is known.
-type mixed struct{ transform.NopResetter }
-
-// Transform implements transform.Transformer.
-func (mixed) Transform(dst, src []byte, atEOF bool) (written, read int, err error) {
-	for read < len(src) {
-		if !atEOF && !utf8.FullRune(src[read:]) {
-			return written, read, transform.ErrShortSrc
-		}
-		character, size := utf8.DecodeRune(src[read:])
-		if character == utf8.RuneError && size == 1 {
-			character = charmap.Windows1252.DecodeByte(src[read])
-		}
-		if len(dst)-written < utf8.RuneLen(character) {
-			return written, read, transform.ErrShortDst
-		}
-		written += utf8.EncodeRune(dst[written:], character)
-		read += size
-	}
-	return written, read, nil
 }

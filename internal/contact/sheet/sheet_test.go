@@ -18,11 +18,13 @@ import (
 )
 
 // readAll returns the columns and the rows of a sheet.
-func readAll(text string) (rows [][]string, err error) {
-	reader, err := sheet.NewReader(iotest.OneByteReader(strings.NewReader(text)))
+func readAll(t *testing.T, text string) (rows [][]string, err error) {
+	t.Helper()
+	reader, err := sheet.NewReader(iotest.OneByteReader(strings.NewReader(text)), t.TempDir(), "")
 	if err != nil {
 		return nil, err
 	}
+	defer reader.Close()
 	rows = [][]string{reader.Columns}
 	for {
 		cells, err := reader.Read()
@@ -57,7 +59,7 @@ func TestReader(t *testing.T) {
 		"blank cells":      " name ,company,\nZoë,Fünf; Söhne, ,\n\nAda,,,\n",
 		"quoted separator": "\"name\";\"company\"\nZoë;\"Fünf; Söhne\"\nAda;\n",
 	} {
-		rows, err := readAll(text)
+		rows, err := readAll(t, text)
 		if err != nil || !reflect.DeepEqual(rows, want) {
 			t.Errorf("%s: got %q (%v)", what, rows, err)
 		}
@@ -71,7 +73,7 @@ func TestReader(t *testing.T) {
 		strings.Repeat("a,", 300) + "a":                       "has 301 columns; a file can have at most 200",
 		",,\nAda":                                             "first row is blank",
 	} {
-		if _, err := readAll(text); err == nil || !strings.Contains(err.Error(), wrong) {
+		if _, err := readAll(t, text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20q: got %v, want %q", text, err, wrong)
 		}
 	}
@@ -82,8 +84,23 @@ func large(bytes int) string { return strings.Repeat("a", bytes) }
 // What would be a formula in a spreadsheet is none, and every text comes back as it was.
 func TestEscapes(t *testing.T) {
 	t.Parallel()
+	text := testEscapes(t, sheet.CSV)
+	foreign, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\uFEFF"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range foreign {
+		if row[0] != "" && strings.ContainsAny(row[0][:1], "=+-@\t\r") {
+			t.Errorf("%q is a formula", row[0])
+		}
+	}
+	testEscapes(t, sheet.Workbook)
+}
+
+func testEscapes(t *testing.T, format sheet.Format) string {
+	t.Helper()
 	var out strings.Builder
-	writer, err := sheet.NewWriter(&out, ',', []string{"text", "end"})
+	writer, err := sheet.NewWriter(&out, format, []string{"text", "end"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,14 +112,11 @@ func TestEscapes(t *testing.T) {
 		if err := writer.Write([]string{cell, "x"}); err != nil {
 			t.Fatal(err)
 		}
-		if escaped := out.String(); strings.HasPrefix(strings.TrimPrefix(escaped, `"`), "=") {
-			t.Errorf("%q is a formula", escaped)
-		}
 	}
-	if err := writer.Flush(); err != nil {
+	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := readAll(out.String())
+	rows, err := readAll(t, out.String())
 	if err != nil || len(rows) != len(cells)+1 {
 		t.Fatalf("got %q (%v)", rows, err)
 	}
@@ -111,23 +125,56 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("%q comes back as %q", cell, rows[i+1][0])
 		}
 	}
-	foreign, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out.String(), "\uFEFF"))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range foreign {
-		if row[0] != "" && strings.ContainsAny(row[0][:1], "=+-@\t\r") {
-			t.Errorf("%q is a formula", row[0])
-		}
-	}
+	return out.String()
 }
 
 // A sheet that another program wrote keeps its apostrophes, but for those that it has in front of formulas.
 func TestForeignApostrophes(t *testing.T) {
 	t.Parallel()
-	rows, err := readAll("a,b,c\n'=1,'t Hoekje,''\n")
+	rows, err := readAll(t, "a,b,c\n'=1,'t Hoekje,''\n")
 	if err != nil || !reflect.DeepEqual(rows[1], []string{"=1", "'t Hoekje", "''"}) {
 		t.Errorf("got %q, %v", rows, err)
+	}
+}
+
+func utf16(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		b.Write([]byte{c, 0})
+	}
+	return b.String()
+}
+
+// A workbook is recognized by its content, and is read like CSV.
+func TestWorkbook(t *testing.T) {
+	t.Parallel()
+	write := func(rows ...[]string) string {
+		var b strings.Builder
+		writer, err := sheet.NewWriter(&b, sheet.Workbook, rows[0])
+		for _, row := range rows[1:] {
+			err = errors.Join(err, writer.Write(row))
+		}
+		if err := errors.Join(err, writer.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	rows, err := readAll(t, write([]string{" name ", "company", ""}, []string{"Zoë"}, []string{"", ""}, []string{"Ada", "x", " "}))
+	if want := [][]string{{"name", "company"}, {"Zoë", ""}, {"Ada", "x"}}; err != nil || !reflect.DeepEqual(rows, want) {
+		t.Errorf("got %q (%v)", rows, err)
+	}
+	for wrong, file := range map[string]string{
+		"is empty":          write(nil),
+		"row 2 has 2 cells": write([]string{"a"}, []string{"b", "c"}),
+		"has 201 columns; a file can have at most 200": write(strings.Split(strings.Repeat("a,", 201), ",")[:201]),
+		"first row is blank":                           write([]string{" "}),
+	} {
+		if _, err := readAll(t, file); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("got %v, want %q", err, wrong)
+		}
+	}
+	if _, err := sheet.NewReader(strings.NewReader("name\nAda\n"), t.TempDir(), "Sheet1"); err == nil || !strings.Contains(err.Error(), "it is a CSV file") {
+		t.Errorf("a sheet of CSV: %v", err)
 	}
 }
 
@@ -147,24 +194,23 @@ func TestOtherFormats(t *testing.T) {
 		}
 		return b.String()
 	}
-	const asUTF8 = `save the sheet as "CSV UTF-8"`
+	const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8"`
 	for what, c := range map[string]struct {
 		file string
 		want []string
 	}{
-		"xlsx":              {archive("[Content_Types].xml", "xl/workbook.xml"), []string{"Excel workbook (.xlsx)", asUTF8}},
-		"xlsx, other order": {archive("docProps/app.xml", "xl/workbook.xml"), []string{"Excel workbook (.xlsx)", asUTF8}},
-		"docx":              {archive("[Content_Types].xml", "word/document.xml"), []string{"Word document", asUTF8}},
-		"ods":               {"PK\x03\x04" + strings.Repeat("\x00", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", []string{"OpenDocument", asUTF8}},
-		"zip":               {archive("contacts.csv"), []string{"ZIP archive", "unpack it"}},
-		"empty zip":         {archive(), []string{"ZIP archive"}},
-		"xls":               {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", asUTF8}},
-		"gzip":              {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
-		"pdf":               {"%PDF-1.7\n", []string{"PDF document"}},
-		"UTF-16":            {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", asUTF8}},
-		"binary":            {"\x00\x00\x01\x02name", []string{"not a text file", asUTF8}},
+		"encrypted": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + utf16("EncryptedPackage"), []string{"a workbook with a password", saveAs}},
+		"docx":      {archive("[Content_Types].xml", "word/document.xml"), []string{"Word document", saveAs}},
+		"ods":       {"PK\x03\x04" + strings.Repeat("\x00", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", []string{"OpenDocument", saveAs}},
+		"zip":       {archive("contacts.csv"), []string{"ZIP archive", "unpack it"}},
+		"empty zip": {archive(), []string{"ZIP archive"}},
+		"xls":       {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", saveAs}},
+		"gzip":      {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
+		"pdf":       {"%PDF-1.7\n", []string{"PDF document"}},
+		"UTF-16":    {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", saveAs}},
+		"binary":    {"\x00\x00\x01\x02name", []string{"not a text file", saveAs}},
 	} {
-		_, err := readAll(c.file)
+		_, err := readAll(t, c.file)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", what, err, want)

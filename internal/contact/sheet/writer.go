@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/xlsx"
 )
 
 // mark is the byte order mark by which Excel recognizes UTF-8.
@@ -39,26 +40,49 @@ func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
 }
 
-// Writer writes a sheet in UTF-8. No cell in it is a formula.
+// protect returns the cell as it is written to a workbook, whose texts are no formulas: with an apostrophe more only if unescape would remove one.
+func protect(cell string) string {
+	if unescape(cell) != cell {
+		return "'" + cell
+	}
+	return cell
+}
+
+// Writer writes a sheet. No cell in it is a formula.
 type Writer struct {
-	csv    *csv.Writer
+	rows   interface{ Write(cells []string) error }
+	escape func(cell string) string
+	end    func() error
 	custom []core.Field
 }
 
-// NewWriter returns a writer of rows, which has written the names of the columns. It uses a comma instead of a separator that a reader would not recognize.
-func NewWriter(w io.Writer, separator rune, columns []string) (*Writer, error) {
+// NewWriter returns a writer of rows, which has written the names of the columns. CSV is in UTF-8. It uses a comma instead of a separator that a
+// reader would not recognize. Close completes the file.
+func NewWriter(w io.Writer, format Format, columns []string) (*Writer, error) {
+	if format == Workbook {
+		book, err := xlsx.NewWriter(w)
+		if err != nil {
+			return nil, err
+		}
+		writer := &Writer{rows: book, escape: protect, end: book.Close}
+		return writer, writer.Write(columns)
+	}
 	if _, err := io.WriteString(w, mark); err != nil {
 		return nil, err
 	}
-	writer := &Writer{csv: csv.NewWriter(w)}
-	if strings.ContainsRune(separators, separator) {
-		writer.csv.Comma = separator
+	rows := csv.NewWriter(w)
+	if strings.ContainsRune(separators, rune(format)) {
+		rows.Comma = rune(format)
 	}
+	writer := &Writer{rows: rows, escape: escape, end: func() error {
+		rows.Flush()
+		return rows.Error()
+	}}
 	return writer, writer.Write(columns)
 }
 
 // NewContactWriter returns a writer of contacts with these custom fields.
-func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
+func NewContactWriter(w io.Writer, format Format, custom []core.Field) (*Writer, error) {
 	columns := []string{ID}
 	for _, field := range contact.Fields {
 		columns = append(columns, field.Name)
@@ -66,20 +90,20 @@ func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
 	for _, field := range custom {
 		columns = append(columns, field.GetName())
 	}
-	writer, err := NewWriter(w, ',', append(columns, createdAt, updatedAt))
+	writer, err := NewWriter(w, format, append(columns, createdAt, updatedAt))
 	if err == nil {
 		writer.custom = custom
 	}
 	return writer, err
 }
 
-// Write writes a row.
+// Write writes a row. The error is xlsx.ErrFull if it does not fit in a workbook.
 func (w *Writer) Write(cells []string) error {
 	escaped := make([]string, len(cells))
 	for i, cell := range cells {
-		escaped[i] = escape(cell)
+		escaped[i] = w.escape(cell)
 	}
-	return w.csv.Write(escaped)
+	return w.rows.Write(escaped)
 }
 
 // WriteContact writes the row of a contact.
@@ -99,11 +123,11 @@ func (w *Writer) WriteContact(c *contact.Contact) error {
 		}
 		cells = append(cells, cell)
 	}
-	return w.Write(append(cells, c.Created, c.Updated))
+	if err := w.Write(append(cells, c.Created, c.Updated)); err != nil {
+		return fmt.Errorf("writing the contact %s: %w", c.ID, err)
+	}
+	return nil
 }
 
-// Flush writes buffered rows, and returns the first error of any write.
-func (w *Writer) Flush() error {
-	w.csv.Flush()
-	return w.csv.Error()
-}
+// Close completes the file, and returns the first error of any write. It does not close the writer below.
+func (w *Writer) Close() error { return w.end() }

@@ -1,0 +1,100 @@
+package xlsx
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+)
+
+// archive has the parts of a workbook by their names, in lower case because some programs spell them differently.
+type archive map[string]*zip.File
+
+func openArchive(file io.ReaderAt, size int64) (archive, error) {
+	directory := &metered{file, maxDirectory}
+	opened, err := zip.NewReader(directory, size)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	directory.left = math.MaxInt64
+	parts := archive{}
+	for _, part := range opened.File {
+		parts[partName(part.Name)] = part
+	}
+	return parts, nil
+}
+
+// metered limits how much is read while zip.NewReader reads the directory of an archive, all of which it keeps.
+type metered struct {
+	io.ReaderAt
+	left int64
+}
+
+func (m *metered) ReadAt(p []byte, offset int64) (int, error) {
+	if m.left -= int64(len(p)); m.left < 0 {
+		return 0, errFiles
+	}
+	return m.ReaderAt.ReadAt(p, offset)
+}
+
+func partName(name string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
+}
+
+// parser returns a parser of a part, and fs.ErrNotExist if there is no such part. The caller closes the part.
+func (a archive) parser(name string, limit int64) (*parser, error) {
+	part, ok := a[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	opened, err := part.Open()
+	if err != nil {
+		return nil, damaged(err)
+	}
+	limits := &limits{Reader: opened, left: limit}
+	return &parser{xml: xml.NewDecoder(limits), limits: limits, part: opened}, nil
+}
+
+// each calls do for the beginning of each element of a part.
+func (a archive) each(name string, do func(xml.StartElement)) error {
+	p, err := a.parser(name, maxSmallPart)
+	if err != nil {
+		return err
+	}
+	defer p.part.Close()
+	for {
+		token, err := p.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if element, ok := token.(xml.StartElement); ok {
+			do(element)
+		}
+	}
+}
+
+// relation is how one part of a workbook names another.
+type relation struct{ id, kind, target string }
+
+// relations returns the relations of a part; those of the archive itself if the name is "".
+func (a archive) relations(name string) (found []relation, err error) {
+	folder, file := path.Split(name)
+	err = a.each(folder+"_rels/"+file+".rels", func(element xml.StartElement) {
+		if element.Name.Local != "Relationship" {
+			return
+		}
+		target := attribute(element, "Target")
+		if !strings.HasPrefix(target, "/") {
+			target = path.Join(folder, target)
+		}
+		found = append(found, relation{attribute(element, "Id"), path.Base(attribute(element, "Type")), partName(target)})
+	})
+	return found, err
+}

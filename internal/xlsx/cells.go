@@ -1,0 +1,121 @@
+package xlsx
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the row. It returns io.EOF after
+// the last row. After an error, do not call Read again.
+func (r *Reader) Read() (cells []string, row int, err error) {
+	for {
+		token, err := r.sheet.next()
+		if err != nil {
+			return nil, r.row, unexpected(err)
+		}
+		switch element := token.(type) {
+		case xml.StartElement:
+			if element.Name.Local != "row" {
+				continue
+			}
+			r.row++
+			if named, err := strconv.Atoi(attribute(element, "r")); err == nil && named > r.row && named <= maxRows {
+				r.row = named
+			}
+			if cells, err := r.cells(); err != nil || len(cells) > 0 {
+				return cells, r.row, err
+			}
+		case xml.EndElement:
+			if element.Name.Local == "sheetData" {
+				return nil, r.row, r.sheet.end()
+			}
+		}
+	}
+}
+
+// cells returns the cells of the row that has begun.
+func (r *Reader) cells() (cells []string, err error) {
+	column, size := -1, 0
+	for {
+		token, err := r.sheet.next()
+		if err != nil {
+			return nil, unexpected(err)
+		}
+		switch element := token.(type) {
+		case xml.StartElement:
+			if element.Name.Local != "c" {
+				continue
+			}
+			column = columnOf(attribute(element, "r"), column+1)
+			text, err := r.cell(element)
+			if err != nil {
+				return nil, fmt.Errorf("cell %s%d: %w", columnName(column), r.row, err)
+			}
+			size += len(text)
+			switch {
+			case text == "":
+				continue
+			case column >= maxColumns:
+				return nil, damaged(fmt.Errorf("row %d has a cell behind column %s", r.row, columnName(maxColumns-1)))
+			case size > maxText:
+				return nil, fmt.Errorf("row %d has more than %d KiB: shorten it", r.row, maxText>>10)
+			case column >= len(cells):
+				cells = append(cells, make([]string, column+1-len(cells))...)
+			}
+			cells[column] = text
+		case xml.EndElement:
+			if element.Name.Local == "row" {
+				return cells, nil
+			}
+		}
+	}
+}
+
+// cell returns the text of the cell that has begun, as people see it.
+func (r *Reader) cell(element xml.StartElement) (string, error) {
+	c, err := r.sheet.content("c")
+	if err != nil {
+		return "", err
+	}
+	kind := attribute(element, "t")
+	if c.formula && c.text == "" && kind != "str" {
+		return "", errors.New("its formula has no result yet: open the workbook in your spreadsheet program and save it, then import it again")
+	}
+	switch kind {
+	case "s":
+		return r.shared.text(c.text)
+	case "str", "inlineStr", "d":
+		return unescape(c.text), nil
+	case "b":
+		return map[bool]string{true: "TRUE", false: "FALSE"}[c.text == "1" || c.text == "true"], nil
+	case "e":
+		return "", fmt.Errorf("it has the error %s: correct or clear it, then import the workbook again", c.text)
+	}
+	style, err := strconv.Atoi(attribute(element, "s"))
+	if err != nil || style < 0 || style >= len(r.formats) {
+		return format{}.number(c.text, r.from1904), nil
+	}
+	return r.formats[style].number(c.text, r.from1904), nil
+}
+
+// columnOf returns the index of the column in the name of a cell such as AB12, or next if it has no name.
+func columnOf(cell string, next int) int {
+	column := 0
+	for i := 0; i < len(cell) && column <= maxColumns && cell[i] >= 'A' && cell[i] <= 'Z'; i++ {
+		column = column*26 + int(cell[i]-'A') + 1
+	}
+	if column == 0 {
+		return next
+	}
+	return column - 1
+}
+
+// columnName is the reverse of columnOf.
+func columnName(column int) (name string) {
+	for left := column + 1; left > 0; left = (left - 1) / 26 {
+		name = string(rune('A'+(left-1)%26)) + name
+	}
+	return name
+}
