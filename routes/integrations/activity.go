@@ -9,6 +9,7 @@ import (
 	"contactbase/internal/overview"
 	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
+	"contactbase/routes/limit"
 )
 
 // unknownKey stands in a path for requests without a known key.
@@ -56,7 +57,7 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if key == unknownKey {
 		key = ""
 	}
-	limit, err := limitOfKey(e.App, key)
+	allowed, err := limitOfKey(e.App, key)
 	if err != nil {
 		return err
 	}
