@@ -9,7 +9,6 @@ import (
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/delivery"
@@ -24,14 +23,7 @@ import (
 // ready.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseHealth",
-		Func: func(e *core.TerminateEvent) error {
-			ending.Store(true)
-			return e.Next()
-		},
-		Priority: -20000, // before running requests are waited for
-	})
+	onTerminate(app, "contactbaseHealth", beforeRequestsEnd, func() { ending.Store(true) })
 	return health.NewMonitor(append([]health.Check{
 		{Name: "program", Look: func(context.Context) error {
 			if ending.Load() {

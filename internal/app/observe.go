@@ -71,8 +71,5 @@ func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 		}()
 		return e.Next()
 	}})
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: id, Func: func(e *core.TerminateEvent) error {
-		_ = server.Close()
-		return e.Next()
-	}})
+	onTerminate(app, id, 0, func() { _ = server.Close() })
 }

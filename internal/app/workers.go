@@ -58,26 +58,28 @@ func (a *App) BindWorkers() {
 		return nil
 	})
 	var deadline time.Time
-	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseDeadline",
-		Func: func(e *core.TerminateEvent) error {
-			deadline = time.Now().Add(stopTimeout)
-			return e.Next()
-		},
-		Priority: -20000, // before running requests are waited for, which counts
+	onTerminate(a, "contactbaseDeadline", beforeRequestsEnd, func() { deadline = time.Now().Add(stopTimeout) }) // waiting for requests counts
+	onTerminate(a, "contactbaseWorkers", afterRequestsEnd, func() {
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
+			a.Logger().Warn("stopping the deliveries", "error", err)
+		}
 	})
-	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseWorkers",
-		Func: func(e *core.TerminateEvent) error {
-			ctx, cancel := context.WithDeadline(context.Background(), deadline)
-			defer cancel()
-			if err := a.Stop(ctx); err != nil {
-				e.App.Logger().Warn("stopping the deliveries", "error", err)
-			}
-			return e.Next()
-		},
-		Priority: -5000,
-	})
+}
+
+// Priorities of what happens when the program stops.
+const (
+	beforeRequestsEnd = -20000 // before running requests are waited for
+	afterRequestsEnd  = -5000
+)
+
+// onTerminate calls do when the program stops or restarts.
+func onTerminate(app core.App, id string, priority int, do func()) {
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: id, Priority: priority, Func: func(e *core.TerminateEvent) error {
+		do()
+		return e.Next()
+	}})
 }
 
 // bindMoves removes files left by killed exports and imports of tenants when the data directory is opened.
@@ -96,10 +98,7 @@ func bindMoves(app core.App) {
 // bindRetention deletes expired data every hour.
 func (a *App) bindRetention(kept, auditKept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
-		cancel()
-		return e.Next()
-	})
+	onTerminate(a, "contactbaseRetention", 0, cancel)
 	a.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
 		if a.Upgrade.Running() {
 			return
