@@ -50,7 +50,14 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err := recognize(head); err != nil {
 		return nil, err
 	}
-	decoded := bufio.NewReaderSize(transform.NewReader(raw, unicode.BOMOverride(mixed{})), firstLine)
+	decoder := unicode.BOMOverride(mixed{})
+	if mark := byteOrderMarks[0]; strings.HasPrefix(string(head), mark) { // after it, BOMOverride would not check that the rest is UTF-8
+		if _, err := raw.Discard(len(mark)); err != nil {
+			return nil, err
+		}
+		decoder = mixed{}
+	}
+	decoded := bufio.NewReaderSize(transform.NewReader(raw, decoder), firstLine)
 	separator, err := separatorOf(decoded)
 	if err != nil {
 		return nil, err
