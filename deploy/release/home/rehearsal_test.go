@@ -22,7 +22,7 @@ const published = "v1.0.0"
 // After a move, a copy of the sources passes some tests. Its modules are published on a local proxy and its npm package on a local
 // registry. The commands of the READMEs then install the program and the clients in fresh projects, which do their main job.
 func TestRehearsal(t *testing.T) {
-	if os.Getenv("CONTACTBASE_REHEARSE") != "1" {
+	if os.Getenv("REHEARSE_HOME") != "1" {
 		t.Skip("task home:rehearse runs it")
 	}
 	root := copySources(t)
