@@ -21,11 +21,21 @@ type csvRows struct {
 	line int // that the next row begins with, unless blank lines are before it
 }
 
+// utf8Mark is the byte order mark of UTF-8.
+const utf8Mark = "\xef\xbb\xbf"
+
 // newCSV returns a reader of CSV, and its separator. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or Windows-1252. Its
 // cells are separated by commas, semicolons, tabs or bars, depending on what the first line has most of, or by the character that a first line
 // such as "sep=;" names.
-func newCSV(raw io.Reader) (*csvRows, Format, error) {
-	decoded := bufio.NewReaderSize(transform.NewReader(raw, unicode.BOMOverride(mixed{})), firstLine)
+func newCSV(raw *bufio.Reader) (*csvRows, Format, error) {
+	decoder := unicode.BOMOverride(mixed{})
+	if mark, err := raw.Peek(len(utf8Mark)); err == nil && string(mark) == utf8Mark { // after it, BOMOverride would not check that the rest is UTF-8
+		if _, err := raw.Discard(len(utf8Mark)); err != nil {
+			return nil, 0, err
+		}
+		decoder = mixed{}
+	}
+	decoded := bufio.NewReaderSize(transform.NewReader(raw, decoder), firstLine)
 	separator, err := separatorOf(decoded)
 	if err != nil {
 		return nil, 0, err

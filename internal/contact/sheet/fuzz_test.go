@@ -22,12 +22,12 @@ func FuzzSheet(f *testing.F) {
 	for _, text := range []string{
 		"name,email\nAda,ada@example.com\n", "\ufeffName;E-Mail;Telefon\r\n\"Zoë \"\"Z\"\"\";zoe@example.com;+49 30 1\r\n", "sep=|\nname|score\nAda|1e999\n",
 		"\xff\xfen\x00a\x00m\x00e\x00\n\x00A\x00\n\x00", "name\n\xe9\n", "id,name,createdAt,updatedAt\nx,'=1+1,,\n", "extra\ttags\tborn\n{\"a\":[1]}\ta b\t2026-01-31\n", "a,a\n\n,\n\"", "PK\x03\x04xl/", "\n\n,,,\n",
-		"Vorname;Nachname\n;\n\"a\nb\";c\n",
+		"Vorname;Nachname\n;\n\"a\nb\";c\n", "\ufeffname\nZo\xeb\n",
 	} {
 		f.Add([]byte(text), "name,email", "email")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, targets, match string) {
-		reader, err := sheet.NewReader(strings.NewReader(string(file)))
+		reader, err := sheet.NewReader(strings.NewReader(string(file)), t.TempDir(), "")
 		if err != nil {
 			return
 		}

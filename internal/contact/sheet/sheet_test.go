@@ -53,6 +53,7 @@ func TestReader(t *testing.T) {
 		"UTF-8":            "name,company\nZoë,Fünf; Söhne\nAda,\n",
 		"Excel's UTF-8":    "\uFEFF" + semicolons,
 		"Windows-1252":     encoded(semicolons, charmap.Windows1252.NewEncoder()),
+		"both":             "\uFEFF" + encoded(semicolons, charmap.Windows1252.NewEncoder()),
 		"UTF-16LE, tabs":   encoded("name\tcompany\r\nZoë\tFünf; Söhne\r\nAda\t\r\n", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder()),
 		"UTF-16BE":         encoded(semicolons, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder()),
 		"sep=":             "sep=|\r\nname|company\r\nZoë|Fünf; Söhne\r\nAda|\r\n",
