@@ -733,6 +733,11 @@ export interface paths {
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
+                /**
+                 * @description The format of the file. `xlsx` is an Excel workbook.
+                 * @example xlsx
+                 */
+                format?: "csv" | "xlsx";
             };
             header?: {
                 /**
@@ -747,9 +752,11 @@ export interface paths {
         };
         /**
          * Export contacts
-         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Accepts the filters of `listContacts`. A cell
-         *     that a spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is
-         *     truncated. Members with the role `admin` may call it for their tenant.
+         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark, or as an Excel workbook. Accepts the filters of
+         *     `listContacts`. A cell that a spreadsheet would read as a formula starts with an apostrophe in CSV, and is text in a
+         *     workbook. If the export fails midway, the response is truncated. A workbook has at most 1,048,576 rows, and 32,767
+         *     characters per cell: if the contacts do not fit, the response is `invalid_parameter`. Members with the role `admin` may
+         *     call it for their tenant.
          */
         get: operations["exportContacts"];
         put?: never;
@@ -783,9 +790,9 @@ export interface paths {
         put?: never;
         /**
          * Upload a file of contacts
-         * @description Accepts CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first row
-         *     has the column names, at most 200. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact
-         *     changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has
+         * @description Accepts an Excel workbook (`.xlsx`), or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or
+         *     vertical bars. The content decides which, not `Content-Type`. The first row has the column names, at most 200. Limits:
+         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has
          *     none. Members with the role `admin` may call it for their tenant.
          */
         post: operations["storeImport"];
@@ -983,7 +990,7 @@ export interface paths {
         };
         /**
          * Download the rejected rows
-         * @description The rows as uploaded, each followed by the reason and its row number. Members with the role `admin` may call it for
+         * @description The rows as uploaded, each followed by the reason and its row number, in the format of the upload. Members with the role `admin` may call it for
          *     their tenant.
          */
         get: operations["readRefusedRows"];
@@ -4901,6 +4908,11 @@ export interface operations {
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
+                /**
+                 * @description The format of the file. `xlsx` is an Excel workbook.
+                 * @example xlsx
+                 */
+                format?: "csv" | "xlsx";
             };
             header?: {
                 /**
@@ -4923,6 +4935,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
@@ -4982,6 +4995,11 @@ export interface operations {
                  * @example contacts.csv
                  */
                 name?: string;
+                /**
+                 * @description The name of the sheet in a workbook. By default the first visible sheet is imported.
+                 * @example Customers
+                 */
+                sheet?: string;
             };
             header?: {
                 /**
@@ -4997,6 +5015,7 @@ export interface operations {
         requestBody: {
             content: {
                 "text/csv": string;
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
             };
         };
         responses: {
@@ -5253,7 +5272,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rows as CSV. */
+            /** @description The rows as CSV or as a workbook. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5261,6 +5280,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
