@@ -792,8 +792,9 @@ export interface paths {
          * Upload a file of contacts
          * @description Accepts an Excel workbook (`.xlsx`), or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or
          *     vertical bars. The content decides which, not `Content-Type`. The first row has the column names, at most 200. Limits:
-         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has
-         *     none. Members with the role `admin` may call it for their tenant.
+         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until you start the import. `mapping` in the
+         *     response has one entry per column: its field, or `""` if it has none. Members with the role `admin` may call it for their
+         *     tenant.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -990,8 +991,8 @@ export interface paths {
         };
         /**
          * Download the rejected rows
-         * @description The rows as uploaded, each followed by the reason and its row number, in the format of the upload. Members with the role `admin` may call it for
-         *     their tenant.
+         * @description The rows as uploaded, each followed by the reason and its row number, in the format of the upload. Members with the role
+         *     `admin` may call it for their tenant.
          */
         get: operations["readRefusedRows"];
         put?: never;
