@@ -128,6 +128,12 @@ func missing(err error) error {
 
 // find returns the part of the sheet with this name, or of the first visible one. It also reads from which day the workbook counts.
 func (r *Reader) find(parts archive, book string, related []relation, name string) (sheet string, err error) {
+	worksheets := map[string]string{} // without charts
+	for _, part := range related {
+		if part.kind == "worksheet" {
+			worksheets[part.id] = part.target
+		}
+	}
 	var names []string
 	first, isFirstVisible := "", false
 	err = parts.each(book, func(element xml.StartElement) {
@@ -135,13 +141,8 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 		case "workbookPr":
 			r.from1904, _ = strconv.ParseBool(attribute(element, "date1904"))
 		case "sheet":
-			target := ""
-			for _, part := range related {
-				if part.id == attribute(element, "id") && part.kind == "worksheet" { // not a chart
-					target = part.target
-				}
-			}
-			if target == "" {
+			target, ok := worksheets[attribute(element, "id")]
+			if !ok {
 				return
 			}
 			called, state := attribute(element, "name"), attribute(element, "state")

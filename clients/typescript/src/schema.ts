@@ -813,9 +813,11 @@ export interface paths {
         };
         /**
          * Export contacts
-         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Accepts the filters of `listContacts`. A cell
-         *     that a spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is
-         *     truncated. Members with the role `admin` may call it for their tenant.
+         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark, or as an Excel workbook. Accepts the filters of
+         *     `listContacts`. A cell that a spreadsheet would read as a formula starts with an apostrophe in CSV, and is text in a
+         *     workbook. If the export fails midway, the response is truncated. A workbook has at most 1,048,576 rows, and 32,767
+         *     characters per cell: if the contacts do not fit, the response is `invalid_parameter`. Members with the role `admin` may
+         *     call it for their tenant.
          */
         get: operations["exportContacts"];
         put?: never;
@@ -849,10 +851,11 @@ export interface paths {
         put?: never;
         /**
          * Upload a file of contacts
-         * @description Accepts CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first row
-         *     has the column names, at most 200. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact
-         *     changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has
-         *     none. Members with the role `admin` may call it for their tenant.
+         * @description Accepts an Excel workbook (`.xlsx`), or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or
+         *     vertical bars. The content decides which, not `Content-Type`. The first row has the column names, at most 200. Limits:
+         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until you start the import. `mapping` in the
+         *     response has one entry per column: its field, or `""` if it has none. Members with the role `admin` may call it for their
+         *     tenant.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -1082,8 +1085,8 @@ export interface paths {
         };
         /**
          * Download the rejected rows
-         * @description The rows as uploaded, each followed by the reason and its row number. Members with the role `admin` may call it for
-         *     their tenant.
+         * @description The rows as uploaded, each followed by the reason and its row number, in the format of the upload. Members with the role
+         *     `admin` may call it for their tenant.
          */
         get: operations["readRefusedRows"];
         put?: never;
@@ -5367,6 +5370,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
@@ -5426,6 +5430,11 @@ export interface operations {
                  * @example contacts.csv
                  */
                 name?: string;
+                /**
+                 * @description The name of the sheet in a workbook. By default the first visible sheet is imported.
+                 * @example Customers
+                 */
+                sheet?: string;
             };
             header?: {
                 /**
@@ -5441,6 +5450,7 @@ export interface operations {
         requestBody: {
             content: {
                 "text/csv": string;
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
             };
         };
         responses: {
@@ -5771,7 +5781,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rows as CSV. */
+            /** @description The rows as CSV or as a workbook. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5779,6 +5789,7 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
