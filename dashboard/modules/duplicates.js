@@ -50,7 +50,7 @@ function duplicatesPage() {
                 columns: [
                     { name: "Same", cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, value), company ? t.span({ className: "txt-hint" }, company) : null) },
                     { name: "Contacts", className: "integrations-number", cell: ({ count }) => count.toLocaleString("en") },
-                    { name: "Oldest first", className: "integrations-grows", cell: ({ contacts }) => contacts.slice(0, 5).map((contact) => t.div(null, duplicateLabel(contact))) },
+                    { name: "Oldest first", className: "integrations-grows", cell: ({ contacts }) => t.div(null, contacts.slice(0, 5).map((contact) => t.div(null, duplicateLabel(contact)))) },
                     {
                         className: "integrations-actions",
                         cell: ({ contacts }) => forEditors(actionButton("Merge…", "ri-git-merge-line", () => attempt(() => mergeContacts(data.tenant, contacts, () => {
