@@ -14,7 +14,7 @@ function keyCallsPage(route) {
     /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, period: Period | "" }} */
     const data = store({ key: null, activity: null, period: "" });
     /** @type {{ rows: CallRow[] | null }} */
-    const failed = store({ rows: null });
+    const last = store({ rows: null });
     /** @type {{ rows: CallRow[] | null }} */
     const slowest = store({ rows: null });
 
@@ -25,7 +25,7 @@ function keyCallsPage(route) {
         ]);
         keep(data, "key", key);
         keep(data, "activity", activity);
-        keep(failed, "rows", callRows(activity.last));
+        keep(last, "rows", callRows(activity.last));
         keep(slowest, "rows", callRows(activity.slowest));
     }
 
@@ -46,7 +46,7 @@ function keyCallsPage(route) {
             t.h2({ className: "integrations-subtitle" }, "Rejected or failed in the last 7 days"),
             table({
                 label: "Rejected or failed calls",
-                data: failed,
+                data: last,
                 empty: () => emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 of each key are kept."),
                 columns: callColumns,
             }),

@@ -1321,10 +1321,10 @@ export interface paths {
         };
         /**
          * Get an API key's requests
-         * @description The requests by result, for each step of the period, and the last 100 rejected or failed requests of the last 7 days,
-         *     newest first. The ID `unknown` stands for requests without a known key; requests with a revoked or expired key count
-         *     as that key's. Counts are about five seconds old. Paths omit anything that could be your own identifier. Members may
-         *     call it for their tenant.
+         * @description The requests by result, for each step of the period, the last 100 rejected or failed requests of the last 7 days,
+         *     newest first, the 10 slowest of the last 24 hours, and the key's rate limit. The ID `unknown` stands for requests
+         *     without a known key, whose slowest are not kept; requests with a revoked or expired key count as that key's. Counts
+         *     are about five seconds old. Paths omit anything that could be your own identifier. Members may call it for their tenant.
          */
         get: operations["getKeyActivity"];
         put?: never;
@@ -2966,7 +2966,19 @@ export interface components {
         KeyActivity: {
             steps: components["schemas"]["CallStep"][];
             /** @description The last rejected or failed requests, newest first. */
-            last: components["schemas"]["FailedCall"][];
+            last: components["schemas"]["KeptCall"][];
+            /** @description The slowest requests of the last 24 hours, slowest first, except those that waited for events. */
+            slowest: components["schemas"]["KeptCall"][];
+            limit: components["schemas"]["KeyLimit"];
+        };
+        /**
+         * @description How many requests the key may make; above that, they get 429 `rate_limited`. For `unknown`, how many a client address
+         *     may make without a valid key.
+         */
+        KeyLimit: {
+            perMinute: number;
+            /** @description How many at once, after a pause. */
+            burst: number;
         };
         /** @description A minute, an hour, 6 hours or a day. */
         CallStep: {
@@ -2980,14 +2992,16 @@ export interface components {
             /** @description Status 5xx. */
             failed: number;
         };
-        /** @description A rejected or failed request. */
-        FailedCall: {
+        /** @description A rejected, failed or slow request. */
+        KeptCall: {
             requestId: string;
             method: string;
             path: string;
             status: number;
-            /** @description The response's `error.code`. */
+            /** @description The response's `error.code`; empty without an error. */
             code: string;
+            /** @description Milliseconds; 0 for a request that waited for events. */
+            durationMs: number;
             created: components["schemas"]["Time"];
         };
         PresetsResponse: {
@@ -6050,7 +6064,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The steps of the period, oldest first, and the last requests. */
+            /** @description The steps of the period, oldest first, and the requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
