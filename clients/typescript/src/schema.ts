@@ -799,6 +799,11 @@ export interface paths {
                  * @example 2026-04-01T00:00:00Z
                  */
                 updatedBefore?: components["parameters"]["UpdatedBefore"];
+                /**
+                 * @description The format of the file. `xlsx` is an Excel workbook.
+                 * @example xlsx
+                 */
+                format?: "csv" | "xlsx";
             };
             header?: {
                 /**
@@ -853,9 +858,9 @@ export interface paths {
          * Upload a file of contacts
          * @description Accepts an Excel workbook (`.xlsx`), or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or
          *     vertical bars. The content decides which, not `Content-Type`. The first row has the column names, at most 200. Limits:
-         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until you start the import. `mapping` in the
-         *     response has one entry per column: its field, or `""` if it has none. Members with the role `admin` may call it for their
-         *     tenant.
+         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
+         *     contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it
+         *     has none. Members with the role `admin` may call it for their tenant.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -5362,6 +5367,11 @@ export interface operations {
                  * @example 2026-04-01T00:00:00Z
                  */
                 updatedBefore?: components["parameters"]["UpdatedBefore"];
+                /**
+                 * @description The format of the file. `xlsx` is an Excel workbook.
+                 * @example xlsx
+                 */
+                format?: "csv" | "xlsx";
             };
             header?: {
                 /**
