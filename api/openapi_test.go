@@ -139,8 +139,11 @@ func (w *walker) walk(part any, at string) {
 	}
 }
 
-// checkDescribed checks the examples of a parameter, a header or a media type, which must have one.
+// checkDescribed checks the examples of a parameter, a header or a media type, which must have one unless it is binary.
 func (w *walker) checkDescribed(part map[string]any, at string) {
+	if schema, _ := part["schema"].(map[string]any); schema["format"] == "binary" {
+		return
+	}
 	examples := map[string]any{}
 	if example, ok := part["example"]; ok {
 		examples["example"] = example

@@ -36,7 +36,7 @@ var (
 	randomCollections = []string{
 		"webhooks", "tenant_members", "api_keys", "inbound_webhooks", "tenants", "contacts", "events", "deliveries", "audit_log", "users", "_superusers", "Webhooks", "%77ebhooks",
 	}
-	// randomRoutes have %s in the place of an id or of a tenant's.
+	// randomRoutes have %s where they have an id.
 	randomRoutes = []string{
 		"POST /webhooks/%s/rotate", "POST /webhooks/%s/recover", "POST /webhooks/preview-filter", "GET /webhooks/health?ids=%s", "GET /webhooks/health?ids=%s,%s",
 		"GET /webhooks/%s/activity", "GET /webhooks/%s/inspected", "GET /deliveries?webhook=%s", "GET /deliveries?webhook=%s&webhook=%s", "GET /deliveries/%s", "GET /deliveries/%s/attempts",

@@ -49,7 +49,7 @@ function duplicatesPage() {
                 empty: () => emptyState("ri-group-line", "No duplicates", "No contacts of this tenant are the same in this way."),
                 columns: [
                     { name: "Same", cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, value), company ? t.span({ className: "txt-hint" }, company) : null) },
-                    { name: "Contacts", className: "integrations-number", cell: ({ count }) => count.toLocaleString("en") },
+                    { name: "Contacts", className: "integrations-number", cell: (group) => group.count.toLocaleString("en") },
                     { name: "Oldest first", className: "integrations-grows", cell: ({ contacts }) => t.div(null, contacts.slice(0, 5).map((contact) => t.div(null, duplicateLabel(contact)))) },
                     {
                         className: "integrations-actions",
