@@ -281,8 +281,8 @@ func TestMoveIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newCircle(t)
 	c.relate("deals", core.RelationField{MaxSelect: 1})
-	_, err := c.app.DB().NewQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001) " +
-		"INSERT INTO deals (id, about) SELECT printf('deal%011d', i), '" + ada + "' FROM n").Execute()
+	_, err := c.app.DB().NewQuery("INSERT INTO deals (id, about) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001) " +
+		"SELECT printf('deal%011d', i), '" + ada + "' FROM n").Execute()
 	if err != nil {
 		t.Fatal(err)
 	}
