@@ -57,7 +57,7 @@ func TestMetrics(t *testing.T) {
 	delete(got, failed)
 	delete(got, limited)
 	want := map[string]float64{
-		"contactbase_member_sign_ins_total otp failed": 1,
+		"contactbase_member_sign_ins_total otp failed":         1,
 		"contactbase_member_sign_ins_total password succeeded": 1, "contactbase_portal_links_total created": 3, "contactbase_portal_links_total opened": 2,
 		"contactbase_portal_links_total revoked": 3,
 	}
