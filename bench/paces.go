@@ -65,28 +65,32 @@ func (c *comparison) atRates() error {
 	if err != nil {
 		return err
 	}
-	p50, p99 := func(s paced) time.Duration { return s.p50 }, func(s paced) time.Duration { return s.p99 }
-	for i, way := range paces {
+	for i := range paces {
 		for _, a := range c.arms {
-			all := found[i][a]
-			if all == nil {
-				continue
+			if all := found[i][a]; all != nil {
+				c.rowOfPace(a, i, all, found[max(i-1, 0)][a])
 			}
-			ratio, flood, perSecond := "–", "–", short(c.perSecond(a, i))
-			if way.flood {
-				flood = spread(each(all, func(s paced) float64 { return s.flood }))
-			}
-			if way.flood && way.neighbour {
-				var ratios []float64
-				for round, s := range all {
-					ratios = append(ratios, float64(s.p99)/float64(found[i-1][a][round].p99))
-				}
-				ratio = spread(ratios)
-			}
-			c.row(way.name, a.name, perSecond, spread(each(all, p50)), spread(each(all, p99)), ratio, flood)
 		}
 	}
 	return nil
+}
+
+// rowOfPace prints a row; alone is the figures of the way before.
+func (c *comparison) rowOfPace(a *arm, i int, all, alone []paced) {
+	way := paces[i]
+	p50, p99 := func(s paced) time.Duration { return s.p50 }, func(s paced) time.Duration { return s.p99 }
+	ratio, flood, perSecond := "–", "–", short(c.perSecond(a, i))
+	if way.flood {
+		flood = spread(each(all, func(s paced) float64 { return s.flood }))
+	}
+	if way.flood && way.neighbour {
+		var ratios []float64
+		for round, s := range all {
+			ratios = append(ratios, float64(s.p99)/float64(alone[round].p99))
+		}
+		ratio = spread(ratios)
+	}
+	c.row(way.name, a.name, perSecond, spread(each(all, p50)), spread(each(all, p99)), ratio, flood)
 }
 
 func (c *comparison) perSecond(a *arm, way int) float64 {

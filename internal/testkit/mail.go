@@ -31,7 +31,7 @@ type Mail struct {
 // NewMailServer starts an SMTP server, which the app then uses. It stops when the test ends.
 func NewMailServer(tb testing.TB, app core.App) *MailServer {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (s *MailServer) Set(mode string) {
 }
 
 func (s *MailServer) serve(conn net.Conn, stop chan struct{}) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	s.mu.Lock()
 	mode := s.mode
 	s.mu.Unlock()

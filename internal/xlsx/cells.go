@@ -93,11 +93,11 @@ func (r *Reader) cell(element xml.StartElement) (string, error) {
 	case "e":
 		return "", fmt.Errorf("it has the error %s: correct or clear it, then import the workbook again", c.text)
 	}
-	style, err := strconv.Atoi(attribute(element, "s"))
-	if err != nil || style < 0 || style >= len(r.formats) {
-		return format{}.number(c.text, r.from1904), nil
+	shown := format{}
+	if style, err := strconv.Atoi(attribute(element, "s")); err == nil && style >= 0 && style < len(r.formats) {
+		shown = r.formats[style]
 	}
-	return r.formats[style].number(c.text, r.from1904), nil
+	return shown.number(c.text, r.from1904), nil
 }
 
 // columnOf returns the index of the column in the name of a cell such as AB12, or next if it has no name.
