@@ -122,7 +122,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 
 	b.integrations("/webhooks", "Webhooks")
 	b.click("New webhook")
-	b.click("Inspect – events are shown in this dashboard, as a receiver gets them.")
+	b.click("Inspect – events are shown in the browser, as a receiver gets them.")
 	b.fill("Name", "Second look")
 	b.look("webhook-form-inspect")
 	b.click("Create webhook")
