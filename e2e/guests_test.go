@@ -270,7 +270,10 @@ func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
 		there := count(t, db, "SELECT count(*) FROM tenants WHERE id = '"+g.tenant+"'")
 		if g.gone {
 			s.returnedGuests += there
-			s.remains += count(t, db, fmt.Sprintf(belongingsSQL, g.tenant))
+			if n := count(t, db, fmt.Sprintf(belongingsSQL, g.tenant)); n > 0 {
+				t.Logf("%d rows of the deleted tenant %s remain", n, g.tenant)
+				s.remains += n
+			}
 			continue
 		}
 		if there == 0 || !s.complete(t, db, g) {
@@ -309,7 +312,10 @@ func (s *tallySheet) remainsOf(t *testing.T, db *sql.DB) {
 		"SELECT count(*) FROM _inboundPeople WHERE request NOT IN (SELECT id FROM inbound_requests)",
 		"SELECT count(*) FROM _idempotency WHERE contact != '' AND contact NOT IN (SELECT id FROM contacts)",
 	} {
-		s.remains += count(t, db, query)
+		if n := count(t, db, query); n > 0 {
+			t.Logf("%d rows remain: %s", n, query)
+			s.remains += n
+		}
 	}
 	s.unindexed = count(t, db, unindexedSQL)
 }

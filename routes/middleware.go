@@ -36,8 +36,11 @@ type group struct {
 	*router.RouterGroup[*core.RequestEvent]
 }
 
-// saneRequestID matches request ids that clients may choose: they are written to logs and headers.
-var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
+// saneRequestID matches request ids that clients may choose, unless they hold a credential: they are written to logs, tables and headers.
+var (
+	saneRequestID   = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
+	holdsCredential = regexp.MustCompile(credential.KeyPrefix + "|" + credential.TokenPrefix)
+)
 
 // envelope gives every response below our prefixes a request id and every error the envelope, and keeps credentials out of the
 // request log. Elsewhere, errors look like PocketBase's. It runs outside PocketBase's panic recovery and inside its request log, and
@@ -51,7 +54,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 				return foreign(e, e.Next())
 			}
 			id := e.Request.Header.Get(requests.IDHeader)
-			if !saneRequestID.MatchString(id) {
+			if !saneRequestID.MatchString(id) || holdsCredential.MatchString(id) {
 				id = security.PseudorandomString(20)
 			}
 			e.Response.Header().Set(requests.IDHeader, id)

@@ -97,7 +97,7 @@ func (s sweep) tenant() error {
 			return err
 		}
 		if !left {
-			return s.app.RunInTransaction(tenant.Guard) // this may have been the last tenant that moved
+			return s.app.RunInTransaction(s.forget)
 		}
 		for _, table := range slices.Backward(tenant.Tables) {
 			if err := s.rowsOfTenant(&table); err != nil {
@@ -108,6 +108,16 @@ func (s sweep) tenant() error {
 			return err
 		}
 	}
+}
+
+// forget ends the deletion of a tenant that has no rows left. Erasing deleted contacts from its inbound requests has counted their bytes once more,
+// and it may have been the last tenant that moved.
+func (s sweep) forget(tx core.App) error {
+	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_stored` WHERE `tenant` = ?", Args: []any{s.id}}})
+	if err != nil {
+		return fmt.Errorf("deleting the count of the tenant's bytes: %w", err)
+	}
+	return tenant.Guard(tx)
 }
 
 // dependents has functions that delete the dependents of a tenant's record, by its collection.
