@@ -234,6 +234,30 @@ func TestSweepContact(t *testing.T) {
 	}
 }
 
+// Requests that are erased after the deletion of their tenant count their bytes again, and a sweep leaves none of that.
+func TestSweepForgetsCountedBytes(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	fill(t, app, tenantID, 2)
+	if err := remove(t, app, "tenants", tenantID); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Execute(t, app, "UPDATE inbound_requests SET body = '' WHERE tenant = {:tenant}", dbx.Params{"tenant": tenantID})
+	counted := func() int {
+		return count(t, app, "SELECT count(*) FROM _stored WHERE tenant = {:tenant}", dbx.Params{"tenant": tenantID})
+	}
+	if counted() != 1 {
+		t.Fatal("nothing is counted again")
+	}
+	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
+		t.Fatal(err)
+	}
+	if n := counted(); n != 0 {
+		t.Errorf("%d rows count the bytes of the deleted tenant", n)
+	}
+}
+
 // The sweeper sweeps records that were deleted before it started.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
