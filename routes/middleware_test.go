@@ -270,10 +270,11 @@ func TestNoCaching(t *testing.T) {
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	client, _ := newAPI(t)
+	client, f := newAPI(t)
 	for sent, kept := range map[string]bool{
 		"req-1": true, "01:AB_c.d~/+=@": true, strings.Repeat("a", 128): true,
 		strings.Repeat("a", 129): false, "a b": false, "ä": false, "": false, `"><script>`: false,
+		"key:" + testkit.Key(t, f.App, f.tenant): false, testkit.Inbound(t, f.App, f.tenant, "upsert", nil): false,
 	} {
 		answer := client.Do("GET", "/api/ext/v1/deals", "", "X-Request-Id", sent)
 		got := answer.Header.Get("X-Request-Id")
