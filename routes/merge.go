@@ -88,7 +88,7 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 // run calls check, merges the contacts, and calls finish, in one transaction. A dry run undoes the transaction and does not call finish.
 func (m *merge) run(app core.App, check, finish func(tx core.App) error) error {
 	undo := errors.New("dry run")
-	err := app.RunInTransaction(func(tx core.App) (err error) {
+	err := sqlite.Transact(app, m.tenantID, false, func(tx core.App) (err error) {
 		if err := check(tx); err != nil {
 			return err
 		}

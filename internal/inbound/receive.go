@@ -115,7 +115,7 @@ func (r *Request) Transact(app core.App, do func(tx core.App) error) error {
 func (r *Request) Preview(app core.App) (*Outcome, error) {
 	var outcome *Outcome
 	undo := errors.New("preview")
-	err := app.RunInTransaction(func(tx core.App) (err error) {
+	err := sqlite.Transact(app, r.webhook.TenantID, false, func(tx core.App) (err error) {
 		if outcome, err = r.apply(tx, true); err != nil {
 			return err
 		}

@@ -67,22 +67,22 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	}
 	return envelope.WriteData(e, struct {
 		*overview.KeyActivity
-		Limit limit.Requests `json:"limit"`
+		Limit limit.Rate `json:"limit"`
 	}{found, allowed})
 }
 
 // limitOfKey returns the limit of a key or, for the key "", that of a client address without a valid key.
-func limitOfKey(app core.App, key string) (limit.Requests, error) {
+func limitOfKey(app core.App, key string) (limit.Rate, error) {
 	if key == "" {
 		return limit.Refused, nil
 	}
 	record, err := app.FindRecordById(keysTable, key)
 	if err != nil {
-		return limit.Requests{}, err
+		return limit.Rate{}, err
 	}
 	owner, err := tenant.Find(app, record.GetString("tenant"))
 	if err != nil {
-		return limit.Requests{}, err
+		return limit.Rate{}, err
 	}
 	return limit.OfKey(owner.RateLimit()), nil
 }

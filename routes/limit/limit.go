@@ -92,34 +92,28 @@ func (l *Limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	return l.keys[perMinute]
 }
 
-// rateOf returns the key's requests per minute; burstOf returns how many it may make at once.
-func rateOf(caller *credential.Identity) int {
-	if caller.RateLimit <= 0 {
-		return defaultRate
-	}
-	return caller.RateLimit
-}
-
-func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
-
-// Requests is how many requests a minute are allowed, and how many at once.
-type Requests struct {
+// Rate is how many requests a minute are allowed, and how many at once.
+type Rate struct {
 	PerMinute int `json:"perMinute"`
 	Burst     int `json:"burst"`
 }
 
 // Refused is the limit of refused authentications of a client address.
-var Refused = Requests{refusedRate, refusedRate}
+var Refused = Rate{refusedRate, refusedRate}
 
-// OfKey returns the limit of a key whose tenant has this rate, 0 for the default.
-func OfKey(rateLimit int) Requests {
-	rate := rateOf(&credential.Identity{RateLimit: rateLimit})
-	return Requests{rate, burstOf(rate)}
+// OfKey returns the limit of a key whose tenant has this rateLimit, 0 or less for the default.
+func OfKey(rateLimit int) Rate {
+	if rateLimit <= 0 {
+		rateLimit = defaultRate
+	}
+	return Rate{rateLimit, burstOf(rateLimit)}
 }
+
+func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
 // Spend counts requests, at most the key's burst, and sets the RateLimit headers.
 func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
-	rate := rateOf(caller)
+	rate := OfKey(caller.RateLimit).PerMinute
 	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), caller.KeyID, requests)
 	if err != nil {
 		return fmt.Errorf("counting a request: %w", err)
@@ -136,7 +130,7 @@ func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, reques
 // SpendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
 // succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
 func (l *Limits) SpendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
-	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
+	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), OfKey(caller.RateLimit).Burst
 	if requests <= burst {
 		return l.Spend(e, caller, requests)
 	}

@@ -39,7 +39,7 @@ func TestRetryAfterOfBatches(t *testing.T) {
 		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 		limits := New(func() time.Time { return now })
 		caller := &credential.Identity{KeyID: "key", RateLimit: 1 + random.IntN(1_500)}
-		burst := burstOf(rateOf(caller))
+		burst := OfKey(caller.RateLimit).Burst
 		try := func(items int) *fault.Error {
 			e := &core.RequestEvent{Event: router.Event{Response: httptest.NewRecorder(), Request: httptest.NewRequest(http.MethodPost, "/", nil)}}
 			err := limits.SpendBatch(e, caller, items)

@@ -85,7 +85,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// Half a home, and values that are no addresses, are errors that show an example.
+// An incomplete home and an invalid address give an error that shows an example.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Home){
