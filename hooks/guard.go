@@ -19,7 +19,7 @@ var shippedIndexes = map[string][]string{
 	"contacts":          {"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name", "idx_contacts_phone", "idx_contacts_externalId"},
 	"webhooks":          {"idx_webhooks_tenant"},
 	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
-	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created", "idx_events_feed"},
+	"events":            {"idx_events_contact", "idx_events_created", "idx_events_feed"},
 	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line", "idx_deliveries_retried"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
 	"tenant_members":    {"idx_tenant_members_email", "idx_tenant_members_tenant"},

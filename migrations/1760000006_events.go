@@ -17,7 +17,6 @@ func init() {
 			&core.JSONField{Name: "payload", MaxSize: 8 << 20},
 			&core.AutodateField{Name: "created", OnCreate: true},
 		)
-		c.AddIndex("idx_events_tenant", false, "`tenant`, `created`", "")
 		c.AddIndex("idx_events_contact", false, "`contact`", "")
 		c.AddIndex("idx_events_created", false, "`created`", "")
 		c.AddIndex("idx_events_feed", false, "`tenant`", "")

@@ -51,7 +51,7 @@ const maxTenantEvents = 50_000
 const (
 	eventHoursSQL   = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
 	tenantEventsSQL = "SELECT substr(`created`, 1, ?), `type`, count(*) FROM (" +
-		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? AND `created` >= ? ORDER BY `created` DESC LIMIT ?) GROUP BY 1, 2"
+		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? ORDER BY rowid DESC LIMIT ?) WHERE `created` >= ? GROUP BY 1, 2"
 )
 
 // OfEvents returns the number of events of each kind in each step of the span: those of a tenant, of which it counts the last 50,000, or all
@@ -59,7 +59,7 @@ const (
 func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, error) {
 	query, args := span.grain().sql(eventHoursSQL), []any{span.first()}
 	if tenantID != "" {
-		query, args = tenantEventsSQL, []any{len(span.grain().layout), tenantID, stamp.Stored(span.Start), maxTenantEvents}
+		query, args = tenantEventsSQL, []any{len(span.grain().layout), tenantID, maxTenantEvents, stamp.Stored(span.Start)}
 	}
 	steps := make([]map[string]int64, span.Steps)
 	for i := range steps {
