@@ -79,7 +79,7 @@ func (c *comparison) atRates() error {
 func (c *comparison) rowOfPace(a *arm, i int, all, alone []paced) {
 	way := paces[i]
 	p50, p99 := func(s paced) time.Duration { return s.p50 }, func(s paced) time.Duration { return s.p99 }
-	ratio, flood, perSecond := "–", "–", short(c.perSecond(a, i))
+	ratio, flood := "–", "–"
 	if way.flood {
 		flood = spread(each(all, func(s paced) float64 { return s.flood }))
 	}
@@ -90,7 +90,11 @@ func (c *comparison) rowOfPace(a *arm, i int, all, alone []paced) {
 		}
 		ratio = spread(ratios)
 	}
-	c.row(way.name, a.name, perSecond, spread(each(all, p50)), spread(each(all, p99)), ratio, flood)
+	if way.flood && !way.neighbour {
+		c.row(way.name, a.name, "–", "–", "–", ratio, flood)
+		return
+	}
+	c.row(way.name, a.name, short(c.perSecond(a, i)), spread(each(all, p50)), spread(each(all, p99)), ratio, flood)
 }
 
 func (c *comparison) perSecond(a *arm, way int) float64 {
