@@ -8,28 +8,28 @@ import (
 )
 
 // announce runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
-// of the app's transaction. By then the app of the transaction is closed: Bind replaces it by the one that outlives it.
-func (s *schema) announce(app core.App, writes []*Write) error {
+// of the app's transaction. By then the app of the transaction is closed: Bind replaces it by the one that outlives it. A hook that fails is
+// logged: the contacts are written, so the caller must not hear of an error and write them again.
+func (s *schema) announce(app core.App, writes []*Write) {
 	transaction := app.TxInfo()
 	if transaction == nil {
-		return s.triggerAll(app, writes)
+		s.triggerAll(app, writes)
+		return
 	}
 	transaction.OnComplete(func(failure error) error {
-		if failure != nil {
-			return nil //nolint:nilerr // the caller returns it; nothing was written
+		if failure == nil {
+			s.triggerAll(app, writes)
 		}
-		return s.triggerAll(app, writes)
+		return nil
 	})
-	return nil
 }
 
-func (s *schema) triggerAll(app core.App, writes []*Write) error {
+func (s *schema) triggerAll(app core.App, writes []*Write) {
 	for _, w := range writes {
 		if err := s.trigger(app, w); err != nil {
-			return err
+			app.Logger().Error("a hook failed after a contact was written", "contact", w.After.ID, "error", err)
 		}
 	}
-	return nil
 }
 
 func (s *schema) trigger(app core.App, w *Write) error {

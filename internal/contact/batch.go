@@ -167,7 +167,8 @@ func (b *Batch) written(tx *Tx, writes ...*Write) error {
 			return err
 		}
 	}
-	return tx.schema.announce(b.app, writes)
+	tx.schema.announce(b.app, writes)
+	return nil
 }
 
 // withTx calls do with a Tx of the batch's transaction.

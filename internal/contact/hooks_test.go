@@ -87,6 +87,20 @@ func TestWritesAreAnnounced(t *testing.T) {
 	}
 }
 
+// A hook that fails after the commit changes nothing for the caller, who would write the contact again. That holds for the error of an
+// outdated collection, too, after which a write is repeated.
+func TestHookFailsAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.App.OnRecordAfterCreateSuccess("contacts").BindFunc(func(*core.RecordEvent) error { return errors.New("no such table: elsewhere") })
+	if _, err := testkit.Create(b.App, b.Tenant, contact.Changes{"name": "Ada"}); err != nil {
+		t.Errorf("creating a contact: %v", err)
+	}
+	if n, err := b.App.CountRecords("contacts"); err != nil || n != 1 {
+		t.Errorf("%d contacts (%v)", n, err)
+	}
+}
+
 // A record that is saved as it is keeps the time of its change, which callers see. One that is changed where they do not
 // look has changed all the same, and nobody is told.
 func TestSavingAnUnchangedRecord(t *testing.T) {

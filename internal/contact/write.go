@@ -47,11 +47,11 @@ type Write struct {
 
 // Commit calls write and runs the statements that it returns, in one transaction, which may share its commit with others: see sqlite.Write.
 // It writes on behalf of the tenant. If the app is in a transaction, the write becomes a part of it. After the commit PocketBase's
-// subscribers receive the contacts that were written. write may be called twice, and must not change anything itself. The error is a
-// fault.Fields if an admin's unique index refuses a contact.
+// subscribers receive the contacts that were written, which also wakes the background workers. write may be called twice, and must not
+// change anything itself. The error is a fault.Fields if an admin's unique index refuses a contact.
 func Commit(app core.App, tenantID string, write func(tx *Tx) ([]sqlite.Statement, error)) error {
-	return withTx(app, func(unread Tx) error {
-		var tx Tx
+	var tx Tx
+	err := withTx(app, func(unread Tx) error {
 		_, err := sqlite.WriteFor(app, tenantID, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
 			tx = unread
 			tx.Reader = reader
@@ -60,8 +60,12 @@ func Commit(app core.App, tenantID string, write func(tx *Tx) ([]sqlite.Statemen
 		if err != nil {
 			return unread.schema.refused(err)
 		}
-		return unread.schema.announce(app, tx.writes)
+		return nil
 	})
+	if err == nil {
+		tx.schema.announce(app, tx.writes)
+	}
+	return err
 }
 
 // Create returns the write of a new contact of the tenant. The error is a fault.Fields if the changes are invalid, and ErrNoTenant if the
