@@ -23,10 +23,10 @@ import (
 
 // The tests in this file are named after sentences of the specification that docs/conformance.md lists and no other test proves.
 
-// endpoint is one of the four endpoints of the API.
+// endpoint is one of the four endpoints of the specification.
 type endpoint struct{ method, path, body string }
 
-// endpoints returns the four endpoints, for an existing contact.
+// endpoints returns them, for an existing contact.
 func endpoints(t *testing.T, client *testkit.Client) []endpoint {
 	t.Helper()
 	created := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`)

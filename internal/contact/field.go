@@ -59,7 +59,7 @@ type Field struct {
 	Aliases []string // other names under which senders know it, ignoring case and separators; the first counts most
 
 	Searched bool // searches look into it
-	Sortable bool // a list can be sorted by it, without regard to case; this takes an index with COLLATE NOCASE
+	Sortable bool // a list can be sorted by it, without regard to case; this requires an index with COLLATE NOCASE
 
 	// of returns a pointer to the field's value in a contact.
 	of func(*Contact) *string

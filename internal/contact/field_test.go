@@ -88,7 +88,7 @@ func TestFieldsAreThoseOfTheMigrations(t *testing.T) {
 	}
 }
 
-// Every property of a contact is told by the table, and none of them twice.
+// Every property of a contact is in the table, and none of them twice.
 func TestFieldsHavePlacesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	collection, err := testkit.NewApp(t).FindCollectionByNameOrId(contact.CollectionName)

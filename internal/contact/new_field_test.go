@@ -41,10 +41,11 @@ const (
 	migrationFile   = "migrations/1999999999_job_title.go"
 )
 
-// A field is added in three files: the table of fields, a migration and the OpenAPI document. With an overlay of these, the new field is
+// The server needs a new field in three files: the table of fields, a migration and the OpenAPI document; CONTRIBUTING.md lists what clients
+// and documents need. With an overlay of these, the new field is
 // written, listed, searched, sent to webhooks and received from senders, over HTTP. The go command compiles what has changed since the
 // last run, and keeps the result.
-func TestNewFieldTakesThreeFiles(t *testing.T) {
+func TestNewFieldInTheServer(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	module, err := filepath.Abs(filepath.Join("..", ".."))

@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// However a contact is written, the same comes of it: rows, events, deliveries, and what hooks are told. One script runs
+// However a contact is written, the effects are the same: rows, events, deliveries, and what hooks receive. One script runs
 // through the records, as in the dashboard, through the functions that the API calls, and through a batch; with the
 // shipped fields, and with an admin's.
 func TestAllWaysOfWritingDoTheSame(t *testing.T) {

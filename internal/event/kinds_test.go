@@ -20,11 +20,7 @@ var quoted = regexp.MustCompile(`"([a-z]+\.[a-z]+)"`)
 // kindsBetween returns the quoted kinds between two texts of a file.
 func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(content), start)
+	_, rest, _ := strings.Cut(readFile(t, path), start)
 	list, _, _ := strings.Cut(rest, end)
 	for _, found := range quoted.FindAllStringSubmatch(list, -1) {
 		kinds = append(kinds, found[1])
@@ -32,7 +28,7 @@ func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
 	return kinds
 }
 
-// The migrations, the OpenAPI document and the dashboard list every kind.
+// The migrations, the OpenAPI document, the dashboard, the documents and the node of n8n list every kind.
 func TestKindsAreListedEverywhere(t *testing.T) {
 	t.Parallel()
 	webhooks, err := testkit.NewApp(t).FindCollectionByNameOrId("webhooks")
@@ -54,9 +50,31 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 	if field := webhooks.Fields.GetByName("events").(*core.SelectField); field.MaxSelect != len(field.Values) {
 		t.Errorf("a webhook can choose %d of %d kinds", field.MaxSelect, len(field.Values))
 	}
+	_, feed, _ := strings.Cut(string(api.YAML()), "\n    FeedEvent:\n")
+	feed, _, _ = strings.Cut(feed, "\n    ErasedEvent:\n")
+	catalog := readFile(t, "../../docs/event-catalog.md")
+	trigger := readFile(t, "../../clients/n8n/nodes/ContactbaseFeedTrigger/ContactbaseFeedTrigger.node.ts")
 	for _, kind := range event.Kinds {
-		if !strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n") {
-			t.Errorf("api/openapi.yaml has no webhook %s", kind)
+		noun, verb, _ := strings.Cut(kind, ".")
+		schema := strings.ToUpper(noun[:1]) + noun[1:] + strings.ToUpper(verb[:1]) + verb[1:] + "Event"
+		for place, has := range map[string]bool{
+			"the webhooks of api/openapi.yaml":               strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n"),
+			"the schema FeedEvent in api/openapi.yaml":       kind == string(event.WebhookPing) || strings.Contains(feed, "schemas/"+schema+"'"),
+			"docs/event-catalog.md":                          regexp.MustCompile(`(?m)^## .*\b` + kind + `\b`).MatchString(catalog),
+			"the node ContactbaseFeedTrigger in clients/n8n": kind == string(event.WebhookPing) || strings.Contains(trigger, "value: '"+kind+"'"),
+		} {
+			if !has {
+				t.Errorf("%s: no %s", place, kind)
+			}
 		}
 	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }
