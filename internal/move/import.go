@@ -43,6 +43,7 @@ type Target struct {
 	Room       int64 // bytes that the archive's database may take in the data directory
 	Resume     bool  // continue an interrupted import, if any
 	Frozen     bool  // leave the tenant frozen
+	Trusted    bool  // believe the archive which webhooks of a tenant with members are the operator's; otherwise all become the members'
 	Progress   Progress
 }
 
@@ -241,6 +242,9 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 			if t.name == member.CollectionName && columns[n] == core.FieldNameTokenKey {
 				values[n] = security.RandomString(tokenKeyLength) // everybody signs in again
 			}
+			if t.name == delivery.WebhooksCollection && columns[n] == delivery.MemberOwnedField && i.distrusts() {
+				values[n] = true
+			}
 			if text == "" || !slices.Contains(t.secrets, columns[n]) {
 				continue
 			}
@@ -251,6 +255,12 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 		page = append(page, values)
 	}
 	return page, rows.Err()
+}
+
+// distrusts reports whether the webhooks may reach public addresses only. Somebody with the passphrase could have changed which ones
+// belong to the tenant's members.
+func (i *importing) distrusts() bool {
+	return !i.Trusted && slices.ContainsFunc(tables, func(t *table) bool { return t.name == member.CollectionName && i.held.rows[t] > 0 })
 }
 
 // write writes rows in as many steps as needed.
