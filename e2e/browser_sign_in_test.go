@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -67,6 +69,42 @@ func TestBrowserPortalCodes(t *testing.T) {
 	b.click("Sign in")
 	b.sees("One more step")
 	b.look("portal-second-step")
+	b.fill("Password", memberPassword)
+	b.click("Sign in")
+	b.arrived("Overview")
+}
+
+// A member signs in with another service, and then with the password.
+func TestBrowserPortalOAuth2(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	id := s.member(tenant, "ada@example.com", "admin")
+	// otherwise the first sign-in with another service invalidates the password
+	s.signIn().expect(http.StatusOK, http.MethodPatch, "/api/collections/tenant_members/records/"+id, `{"verified":true}`)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/auth":
+			http.Redirect(w, r, query.Get("redirect_uri")+"?code=c&state="+url.QueryEscape(query.Get("state")), http.StatusFound)
+		case "/token":
+			fmt.Fprint(w, `{"access_token":"t","token_type":"bearer"}`)
+		default:
+			fmt.Fprint(w, `{"sub":"1","email":"ada@example.com","email_verified":true}`)
+		}
+	}))
+	t.Cleanup(service.Close)
+	s.signIn().expect(http.StatusOK, http.MethodPatch, "/api/collections/tenant_members", fmt.Sprintf(`{"mfa":{"enabled":true},"oauth2":{"enabled":true,"providers":[
+		{"name":"oidc","displayName":"Acme ID","clientId":"a","clientSecret":"b","authURL":"%[1]s/auth","tokenURL":"%[1]s/token","userInfoURL":"%[1]s/user"}]}}`, service.URL))
+	b := s.newBrowser()
+	b.forgiven = "the server responded with a status" // Chromium logs the first answer
+	b.open("/portal/")
+	b.click("Sign in with Acme ID")
+	b.sees("One more step")
+	b.look("portal-oauth2")
+	b.fill("Email", "ada@example.com")
 	b.fill("Password", memberPassword)
 	b.click("Sign in")
 	b.arrived("Overview")
