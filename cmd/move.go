@@ -165,6 +165,7 @@ type arriving struct {
 	deliveries     delivery.Store
 	minFree        uint64
 	resume, frozen bool
+	trusted        bool
 	passphrase     string // the file that holds it
 }
 
@@ -183,6 +184,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	}
 	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
 	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
+	command.Flags().BoolVar(&i.trusted, "trusted", false, "keep which webhooks of a tenant with members may reach private addresses and NATS; only for archives that nobody else could have changed")
 	passphraseFlag(command, &i.passphrase)
 	return command
 }
@@ -202,7 +204,7 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 		return err
 	}
 	target := &move.Target{
-		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen,
+		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen, Trusted: i.trusted,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)

@@ -234,6 +234,10 @@ func TestBrowserPortalViewer(t *testing.T) {
 	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada Lovelace"}`)
 	outside := s.withoutDashboard()
 	b := outside.newBrowser()
+	b.open(s.link(str(t, i.one("tenant", "create", "Empty"), "id"), "viewer"))
+	b.arrived("Overview")
+	b.portal("/keys", "API keys")
+	b.sees("Only admins can create one.")
 	b.open(s.link(tenant, "viewer"))
 	b.arrived("Overview")
 

@@ -36,9 +36,6 @@ func bindLinks(app core.App) {
 		}
 		return e.Next()
 	})
-	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(func(e *core.RecordRequestEmailChangeRequestEvent) error {
-		return unlessLink(e.RequestEvent, e.Next)
-	})
 	app.OnRealtimeSubscribeRequest().BindFunc(func(e *core.RealtimeSubscribeRequestEvent) error {
 		return unlessLink(e.RequestEvent, e.Next)
 	})

@@ -19,10 +19,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-const (
-	queriesMiddlewareID    = "contactbaseQueries"
-	fixedLinksMiddlewareID = "contactbaseFixedLinks"
-)
+const queriesMiddlewareID = "contactbaseQueries"
 
 // membersCollections are the collections whose rules admit members.
 var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
@@ -140,19 +137,5 @@ func inToken(token fexpr.Token) bool {
 		return strings.ContainsAny(token.Literal, ".:@")
 	default:
 		return true
-	}
-}
-
-// fixedLinks refuses requests of portal links for another address. PocketBase says which addresses are taken before it calls a hook.
-func fixedLinks() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       fixedLinksMiddlewareID,
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
-		Func: func(e *core.RequestEvent) error {
-			if member.Is(e.Auth) && member.IsLink(e.Auth) && strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
-				return e.ForbiddenError("A portal link may not do this.", nil)
-			}
-			return e.Next()
-		},
 	}
 }

@@ -46,7 +46,7 @@ function duplicatesPage() {
             table({
                 label: "Duplicates",
                 data,
-                empty: () => emptyState("ri-group-line", "No duplicates", "No contacts of this tenant are the same in this way."),
+                empty: () => emptyState("ri-file-copy-2-line", "No duplicates", "No two contacts are the same in this way."),
                 columns: [
                     { name: "Same", cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, value), company ? t.span({ className: "txt-hint" }, company) : null) },
                     { name: "Contacts", className: "integrations-number", cell: (group) => group.count.toLocaleString("en") },

@@ -16,6 +16,7 @@ function overviewPage() {
         load,
         content: () => [
             () => (data.overview ? overviewProblems(data.overview) : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" })),
+            () => (data.overview?.contacts === 0 && mayChange() ? firstStepsHint() : null),
             t.div({ className: "integrations-section" }, t.h2({ className: "integrations-subtitle" }, "Activity"), periodButtons(data)),
             t.div(
                 { className: "integrations-charts" },
@@ -32,7 +33,6 @@ function overviewPage() {
                     data: steps(({ calls, refused }) => [calls - refused, refused]),
                 }),
             ),
-            () => (data.overview?.contacts === 0 && mayChange() ? firstStepsHint() : null),
         ],
     });
 }
@@ -41,7 +41,7 @@ function firstStepsHint() {
     return emptyState(
         "ri-rocket-line",
         "No contacts yet",
-        "The first steps guide you to your first contact.",
+        "The first steps guide you to your first event.",
         t.a({ className: "btn expanded", href: integrationsPath + "/start" }, t.span({ className: "txt" }, "First steps")),
     );
 }

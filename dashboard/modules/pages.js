@@ -19,7 +19,7 @@ function pageLinks() {
         ["/keys", "ri-key-2-line", "API keys"],
         ["/webhooks", "ri-webhook-line", "Webhooks"],
         ["/inbound", "ri-login-box-line", "Inbound webhooks"],
-        ["/duplicates", "ri-group-line", "Duplicates"],
+        ["/duplicates", "ri-file-copy-2-line", "Duplicates"],
         ...forEditors(importsLink, auditLink),
     ];
     return [

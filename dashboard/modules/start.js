@@ -112,7 +112,7 @@ function startSteps({ onfinish }) {
             }),
             startStep({
                 title: member() ? "The first event" : "The first contact",
-                text: `Paste the command from the key's window into a terminal, or ${member() ? "send a test event" : "create a contact here"}.`,
+                text: `${member() ? "Send a test event" : "Create a contact here"}, or paste the command from the key's window into a terminal.`,
                 done: () => data.arrived !== "",
                 outcome: () => data.arrived,
                 todo: () => t.div(

@@ -62,7 +62,7 @@ function tableRows(columns, data, empty) {
 }
 
 /**
- * What an empty list says: what this is about, and what to do first.
+ * What an empty list says: what this is about, and what to do first. A viewer has no button for that.
  *
  * @param {string} icon
  * @param {string} title
@@ -74,7 +74,7 @@ function emptyState(icon, title, text, action) {
         { className: "integrations-empty-state" },
         t.i({ className: icon, ariaHidden: true }),
         t.h2(null, title),
-        t.p({ className: "txt-hint" }, text),
+        t.p({ className: "txt-hint" }, action && member()?.role === "viewer" ? "Only admins can create one." : text),
         action || null,
     );
 }

@@ -10,6 +10,7 @@ const session = {
     token: sessionStorage.getItem(tokenKey) || "",
     /** @type {Member | null} */
     record: null,
+    mfaId: "", // of a sign-in that succeeded in one way, where a second one has to follow
     serverAhead: 0, // of the clock of this machine, in milliseconds
 };
 

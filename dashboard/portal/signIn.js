@@ -21,14 +21,29 @@ function askToSignIn(action, body) {
     return client.send(`${signInPath}/${action}`, { method: "POST", body });
 }
 
+const secondStep = "One more step: now use another way to sign in.";
+
 /**
+ * Signs in. Returns what to say if a second way to sign in has to follow.
+ *
  * @param {string} action
  * @param {object} body
+ * @param {string} [refusal] what to say if the server does not accept the password or code
  */
-async function signIn(action, body) {
-    /** @type {{ token: string }} */
-    const { token } = await askToSignIn(action, body);
-    startSession(token);
+async function signIn(action, body, refusal) {
+    try {
+        /** @type {{ token: string }} */
+        const { token } = await askToSignIn(action, { ...body, mfaId: session.mfaId || undefined });
+        startSession(token);
+        return "";
+    } catch (error) {
+        const { status, response } = /** @type {Refusal} */ (error);
+        if (status === 401 && response?.mfaId) {
+            session.mfaId = response.mfaId;
+            return secondStep;
+        }
+        throw status === 400 && refusal ? new Error(refusal) : error;
+    }
 }
 
 /**
@@ -102,7 +117,6 @@ function signInPage() {
         password: "",
         code: "",
         otpId: "", // of the code that was sent
-        mfaId: "", // of the password that was right, where a code is needed too
         busy: false,
         fault: "",
         said: takeReason(),
@@ -112,21 +126,29 @@ function signInPage() {
         .catch((error) => (data.fault = errorText(error)));
 
     async function sendCode() {
+        data.code = "";
         data.otpId = (/** @type {{ otpId: string }} */ (await askToSignIn("request-otp", { email: data.email }))).otpId;
         return "If an account has this address, a code was sent to it.";
     }
 
     async function withPassword() {
-        try {
-            return await signIn("auth-with-password", { identity: data.email, password: data.password });
-        } catch (error) {
-            const { status, response } = /** @type {Refusal} */ (error);
-            if (status === 401 && response?.mfaId) {
-                data.mfaId = response.mfaId;
-                return sendCode();
-            }
-            throw status === 400 ? new Error("The email address or password is incorrect.") : error;
+        const { email, password, methods } = data;
+        const next = await signIn("auth-with-password", { identity: email, password }, "The email address or password is incorrect.");
+        return next && methods?.otp.enabled ? sendCode() : next;
+    }
+
+    async function withCode() {
+        const { otpId, code } = data;
+        const next = await signIn("auth-with-otp", { otpId, password: code.trim() }, "The code is incorrect or has expired.");
+        if (next) {
+            data.otpId = "";
         }
+        return next;
+    }
+
+    async function startOver() {
+        data.otpId = session.mfaId = "";
+        return "";
     }
 
     async function resetPassword() {
@@ -148,9 +170,10 @@ function signInPage() {
         if (data.otpId) {
             return cardForm({
                 state: data,
-                fields: textField("Code from the email", data, "code", { required: true, autocomplete: "one-time-code", autofocus: true }),
+                fields: textField("Code from the email", data, "code", { required: true, autocomplete: "one-time-code", inputMode: "numeric", autofocus: true }),
                 submit: "Sign in",
-                run: () => signIn("auth-with-otp", { otpId: data.otpId, password: data.code.trim(), mfaId: data.mfaId || undefined }),
+                run: withCode,
+                more: [other("Send another code", sendCode), other("Start over", startOver)],
             });
         }
         return [
@@ -193,7 +216,8 @@ async function finishOAuth2() {
         if (query.get("state") !== state || !query.get("code")) {
             throw new Error("The service rejected the sign-in.");
         }
-        await signIn("auth-with-oauth2", { provider, code: query.get("code"), codeVerifier, redirectURL: location.origin + location.pathname });
+        const next = await signIn("auth-with-oauth2", { provider, code: query.get("code"), codeVerifier, redirectURL: location.origin + location.pathname });
+        sessionStorage.setItem(reasonKey, next);
     } catch (error) {
         sessionStorage.setItem(reasonKey, `Signing in failed. ${errorText(error)}`);
     }

@@ -7,30 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/security"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
-	"contactbase/internal/member"
-	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
-
-// How many rows are read at once, and after how many bytes reading stops.
-const (
-	pageRows  = 500
-	pageBytes = 4 << 20
-)
-
-// tokenKeyLength is the length of the keys that sign the sessions of members, as PocketBase generates them.
-const tokenKeyLength = 50
 
 // errElsewhere means that another process continues or has ended the import.
 var errElsewhere = errors.New("another import of this tenant is running, or the tenant was deleted")
@@ -43,6 +29,7 @@ type Target struct {
 	Room       int64 // bytes that the archive's database may take in the data directory
 	Resume     bool  // continue an interrupted import, if any
 	Frozen     bool  // leave the tenant frozen
+	Trusted    bool  // believe the archive which webhooks of a tenant with members are the operator's; otherwise all become the members'
 	Progress   Progress
 }
 
@@ -218,41 +205,6 @@ func (i *importing) table(at checkpoint) error {
 	}
 }
 
-// page reads the next rows of a table, as this installation stores them.
-func (i *importing) page(t *table, after int) (page [][]any, err error) {
-	columns, bytes := names(i.held.columns[t]), 0
-	query := "SELECT " + quoted(columns, "") + " FROM `archive`.`" + t.name + "` WHERE rowid > ? ORDER BY rowid LIMIT ?"
-	rows, err := i.db.Query(query, after, pageRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for bytes < pageBytes && rows.Next() {
-		values, into := make([]any, len(columns)), make([]any, len(columns))
-		for n := range values {
-			into[n] = &values[n]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		for n, value := range values {
-			text, _ := value.(string)
-			bytes += len(text)
-			if t.name == member.CollectionName && columns[n] == core.FieldNameTokenKey {
-				values[n] = security.RandomString(tokenKeyLength) // everybody signs in again
-			}
-			if text == "" || !slices.Contains(t.secrets, columns[n]) {
-				continue
-			}
-			if values[n], err = secret.Seal(i.App, text); err != nil {
-				return nil, err
-			}
-		}
-		page = append(page, values)
-	}
-	return page, rows.Err()
-}
-
 // write writes rows in as many steps as needed.
 func (i *importing) write(at checkpoint, rows [][]any) error {
 	for len(rows) > 0 {
@@ -306,22 +258,4 @@ func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 	statements = append(statements, sqlite.Statement{Text: closeSQL, Args: []any{i.held.tenant}})
 	_, err = sqlite.Run(tx, statements)
 	return err
-}
-
-// insertion returns the statement that writes rows.
-func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
-	columns := names(i.held.columns[t])
-	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
-}
-
-// textsByColumn returns the rows' text values by column name.
-func (i *importing) textsByColumn(t *table, rows [][]any) []map[string]string {
-	list := make([]map[string]string, len(rows))
-	for n, values := range rows {
-		list[n] = make(map[string]string, len(values))
-		for at, column := range i.held.columns[t] {
-			list[n][column.name], _ = values[at].(string)
-		}
-	}
-	return list
 }

@@ -13,9 +13,12 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/move"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
 )
 
 // unsealed returns the database of an archive.
@@ -157,4 +160,32 @@ func TestEveryByteCounts(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d bytes", len(archive))
+}
+
+// An archive does not open private addresses to members: it may claim that their webhooks are the operator's.
+func TestWebhooksOfAnAlteredArchive(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 3)
+	testkit.Execute(t, s.app, "UPDATE webhooks SET memberOwned = 1", nil)
+	s.freeze(t)
+	archive := s.export(t)
+	const cleared = "UPDATE webhooks SET memberOwned = 0"
+	for name, tc := range map[string]struct {
+		changes          string
+		trusted, private bool // private says whether the webhook may reach private addresses
+	}{
+		"unchanged":       {"", true, false},
+		"altered":         {cleared, false, false},
+		"trusted":         {cleared, true, true},
+		"without members": {cleared + "; DELETE FROM tenant_members", false, true},
+	} {
+		target := newTarget(t)
+		err := importInto(t.Context(), t, target, tampered(t, archive, tc.changes), func(g *move.Target) { g.Trusted = tc.trusted })
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if n := testkit.Count(t, target, "SELECT memberOwned FROM webhooks WHERE tenant = {:tenant}", dbx.Params{"tenant": s.tenant}); (n == 0) != tc.private {
+			t.Errorf("%s: memberOwned is %d", name, n)
+		}
+	}
 }

@@ -15,6 +15,8 @@ import (
 
 // MailServer is a small SMTP server.
 type MailServer struct {
+	Port int // on 127.0.0.1
+
 	mu    sync.Mutex
 	mode  string // "accept", "refuse" or "hang"
 	mails []Mail
@@ -31,16 +33,23 @@ type Mail struct {
 // NewMailServer starts an SMTP server, which the app then uses. It stops when the test ends.
 func NewMailServer(tb testing.TB, app core.App) *MailServer {
 	tb.Helper()
+	s := ListenForMail(tb)
+	settings := app.Settings()
+	settings.SMTP.Enabled, settings.SMTP.Host, settings.SMTP.Port = true, "127.0.0.1", s.Port
+	if err := app.Save(settings); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// ListenForMail starts an SMTP server. It stops when the test ends.
+func ListenForMail(tb testing.TB) *MailServer {
+	tb.Helper()
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &MailServer{mode: "accept"}
-	settings := app.Settings()
-	settings.SMTP.Enabled, settings.SMTP.Host, settings.SMTP.Port = true, "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
-	if err := app.Save(settings); err != nil {
-		tb.Fatal(err)
-	}
+	s := &MailServer{Port: listener.Addr().(*net.TCPAddr).Port, mode: "accept"}
 	var open sync.WaitGroup
 	stop := make(chan struct{})
 	open.Go(func() {

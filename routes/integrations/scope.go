@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -83,8 +84,10 @@ func admit(of scope) *hook.Handler[*core.RequestEvent] {
 			if of.role == "" || !member.Is(e.Auth) {
 				return errNotSuperuser
 			}
-			if err := reloadMember(e, of.streams); err != nil {
-				return err
+			if !reads(e) {
+				if err := reloadMember(e, of.streams); err != nil {
+					return err
+				}
 			}
 			if err := of.permit(e); err != nil {
 				return err
@@ -116,28 +119,31 @@ func reloadMember(e *core.RequestEvent, streams bool) error {
 	return nil
 }
 
+func reads(e *core.RequestEvent) bool {
+	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
+}
+
+const stateSQL = "SELECT t.`apiEnabled`, coalesce(m.`state`, '') FROM `tenants` t LEFT JOIN `_moves` m ON m.`tenant` = t.`id` WHERE t.`id` = ?"
+
 // permit checks the member's role and the state of the tenant. Without API access, and while the tenant moves, members only read.
 func (s scope) permit(e *core.RequestEvent) error {
 	if s.role == member.RoleAdmin && !member.IsAdmin(e.Auth) {
 		return errNotAdmin
 	}
-	reader, owner := sqlite.Direct(e.App.ConcurrentDB()), tenantOf(e)
-	enabled, err := sqlite.Values[bool](reader, "SELECT `apiEnabled` FROM `tenants` WHERE `id` = ?", owner)
-	if err != nil {
+	var found, enabled bool
+	var state tenant.State
+	err := sqlite.Each(sqlite.Direct(e.App.ConcurrentDB()), stateSQL, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&enabled, &state)
+	}, tenantOf(e))
+	switch {
+	case err != nil:
 		return fmt.Errorf("reading the tenant of a member: %w", err)
-	}
-	if len(enabled) == 0 {
+	case !found:
 		return errNotSignedIn // the tenant has been deleted
-	}
-	state, err := tenant.StateOf(reader, owner)
-	if err != nil {
-		return err
-	}
-	reads := e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
-	if !reads && !enabled[0] {
+	case !reads(e) && !enabled:
 		return inbound.ErrNotEnabled
-	}
-	if state == tenant.Arriving || state == tenant.Frozen && !reads {
+	case state == tenant.Arriving || state == tenant.Frozen && !reads(e):
 		return tenant.ErrMoving
 	}
 	return nil
@@ -199,16 +205,15 @@ func (r reference) ids(e *core.RequestEvent) ([]string, error) {
 
 // own reports whether all ids belong to the tenant.
 func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
+	if r.table == tenantsTable {
+		return !slices.ContainsFunc(ids, func(id string) bool { return id != owner }), nil
+	}
 	encoded, err := json.Marshal(ids)
 	if err != nil {
 		return false, err
 	}
-	condition := "`id` = j.`value` AND `tenant` = ?2"
-	if r.table == tenantsTable {
-		condition = "`id` = j.`value` AND `id` = ?2"
-	}
-	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()),
-		"SELECT EXISTS (SELECT 1 FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE "+condition+"))", string(encoded), owner)
+	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), "SELECT EXISTS (SELECT 1 FROM json_each(?1) j "+
+		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2))", string(encoded), owner)
 	if err != nil {
 		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
 	}

@@ -1,0 +1,63 @@
+package routes
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/mails"
+	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/router"
+	"github.com/pocketbase/pocketbase/tools/routine"
+
+	"contactbase/internal/member"
+)
+
+// newAddresses handles requests of members for another address. It refuses those of portal links. It answers one for a taken address,
+// which may belong to a member of another tenant, like any other; nothing is sent. PocketBase checks the address before it calls a hook.
+func newAddresses(app core.App) *hook.Handler[*core.RequestEvent] {
+	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       "contactbaseNewAddresses",
+		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Func: func(e *core.RequestEvent) error {
+			if !member.Is(e.Auth) || !strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
+				return e.Next()
+			}
+			if member.IsLink(e.Auth) {
+				return e.ForbiddenError("A portal link may not do this.", nil)
+			}
+			err := e.Next()
+			if isTaken(err) {
+				return e.NoContent(http.StatusNoContent)
+			}
+			return err
+		},
+	}
+}
+
+// sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would tell that nothing is sent.
+func sendLater(e *core.RecordRequestEmailChangeRequestEvent) error {
+	app, record, address := e.App, e.Record, e.NewEmail
+	routine.FireAndForget(func() {
+		if err := mails.SendRecordChangeEmail(app, record, address); err != nil {
+			app.Logger().Error("A mail to confirm a new address could not be sent", "error", err)
+		}
+	})
+	return e.NoContent(http.StatusNoContent)
+}
+
+// isTaken reports whether PocketBase refuses a new address because another account has it.
+func isTaken(err error) bool {
+	var refused *router.ApiError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	cause, _ := refused.RawData().(error)
+	var faults validation.Errors
+	var fault validation.Error
+	return errors.As(cause, &faults) && errors.As(faults["newEmail"], &fault) && fault.Code() == "validation_invalid_new_email"
+}
