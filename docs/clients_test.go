@@ -31,10 +31,9 @@ func TestClientsGuide(t *testing.T) {
 		}
 	}
 	for _, install := range regexp.MustCompile(`(?m)^npm install.*$`).FindAllString(guide, -1) {
-		for _, wanted := range strings.Fields(strings.TrimPrefix(strings.TrimPrefix(install, "npm install"), " --save-dev")) {
-			at := strings.LastIndex(wanted, "@")
-			if name, version := wanted[:at], wanted[at+1:]; tested.DevDependencies[name] != version {
-				t.Errorf("the guide installs %s, the test %q", wanted, tested.DevDependencies[name])
+		for _, wanted := range regexp.MustCompile(`(\S+)@(\d\S*)`).FindAllStringSubmatch(install, -1) { // our own client has no version there
+			if version := tested.DevDependencies[wanted[1]]; version != wanted[2] {
+				t.Errorf("the guide installs %s, the test %q", wanted[0], version)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ func (c *cluster) write() (stop func()) {
 			clients := c.clients()
 			for at := 0; ctx.Err() == nil; {
 				at = c.create(ctx, clients, at, c.next.Add(1))
+				c.wait(c.pace)
 			}
 		})
 	}

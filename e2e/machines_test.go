@@ -31,6 +31,7 @@ type cluster struct {
 	machines []*machine
 	receiver *receiver
 	next     atomic.Int64
+	pace     time.Duration // of each client, between two contacts
 
 	stopWriting func() // ends the clients
 	resume      func() // has them go on, nil where they do
