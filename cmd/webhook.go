@@ -182,6 +182,8 @@ func webhookRow(record *core.Record) row {
 		{"name", record.GetString("name")},
 		{"url", record.GetString("url")},
 		{"events", record.GetStringSlice("events")},
+		{"filter", record.GetString("filter")},
+		{"maxPerSecond", record.GetInt("maxPerSecond")},
 		{"disabled", record.GetBool("disabled")},
 		{"disabledReason", record.GetString("disabledReason")},
 	}

@@ -135,7 +135,8 @@ async function mergeContacts(tenant, contacts, done) {
                 ], { onchange: preview })),
             ),
             t.section(
-                { className: "integrations-try-result", ariaLabel: "Outcome", "html-aria-live": "polite" },
+                { className: "integrations-try-result", ariaLabel: "Result", "html-aria-live": "polite" },
+                t.h3({ className: "m-b-10" }, "Result"),
                 () => (data.outcome ? contactCard(data.outcome) : t.p({ className: "integrations-bad" }, data.fault)),
             ),
         ),

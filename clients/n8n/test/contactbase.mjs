@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 
 /**
- * Starts the demo of the program that CONTACTBASE names, and returns its address and API key when it has created its contacts.
+ * Starts the demo of the program that CONTACTBASE names, and returns its address, API key and password when it has created its contacts.
  *
  * @param {import("node:test").TestContext} t
  */
@@ -24,7 +24,7 @@ export async function demo(t) {
       if (printed.includes("contact.created 山田")) resolve();
     });
   });
-  return { baseUrl: /running at (\S+),/.exec(printed)[1], apiKey: /API key +(\S+)/.exec(printed)[1] };
+  return { password: /password (\S+)\)/.exec(printed)[1], baseUrl: /running at (\S+),/.exec(printed)[1], apiKey: /API key +(\S+)/.exec(printed)[1] };
 }
 
 /**
@@ -47,6 +47,7 @@ export function context({ credentials, items = [{}], mode = "trigger", state = {
       return items[isItem ? second : 0][name] ?? (isItem ? third : second);
     },
     getMode: () => mode,
+    getTimezone: () => "Europe/Berlin",
     getWorkflowStaticData: () => state,
     continueOnFail: () => continueOnFail,
     getRequestObject: () => ({ rawBody: webhook?.body }),

@@ -34,6 +34,9 @@ test("contacts", async (t) => {
   const { output: found } = await run("getAll", { returnAll: false, limit: 5, filters: { externalId: "nasa 1/2", other: { q: "johnson" } } });
   assert.deepEqual(found.map(({ json }) => json.name), ["Katherine Johnson"]);
 
+  const { sent: [{ qs }] } = await run("getAll", { returnAll: true, filters: { updatedSince: "2026-01-31T12:00:00" } });
+  assert.equal(qs.updatedSince, "2026-01-31T11:00:00.000Z", "in the timezone of the workflow");
+
   const many = Array.from({ length: 450 }, (_, n) => ({ batchSize: 250, action: "upsert", match: "externalId", fields: { name: "Many", externalId: `m${n}` } }));
   many[3] = { ...many[3], fields: { name: "Many", email: "none" } };
   const { output: results, sent } = await run("batch", ...many);

@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData, JsonObject } from 'n8n-workflow';
-import { jsonParse, NodeApiError } from 'n8n-workflow';
+import { jsonParse, NodeApiError, tryToParseDateTime } from 'n8n-workflow';
 
 import { request } from '../request';
 
@@ -20,7 +20,7 @@ export const operations: Record<string, (this: IExecuteFunctions, item: number) 
 		const limit = all ? Infinity : (this.getNodeParameter('limit', item) as number);
 		const { other, updatedSince, ...rest } = this.getNodeParameter('filters', item, {}) as IDataObject;
 		const qs: IDataObject = { ...rest, ...objectOf(other) };
-		if (updatedSince) qs.updatedSince = new Date(updatedSince as string).toISOString();
+		if (updatedSince) qs.updatedSince = tryToParseDateTime(updatedSince, this.getTimezone()).toUTC().toISO();
 		const found: IDataObject[] = [];
 		for (let cursor: string | undefined = ''; cursor !== undefined && found.length < limit; ) {
 			qs.limit = Math.min(pageSize, limit - found.length);

@@ -15,7 +15,7 @@ export class ContactbaseFeedTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle: '={{$parameter["types"].join(", ")}}',
-		description: 'Starts the workflow with new events of the feed, also behind a firewall',
+		description: 'Start workflows with new events of the feed, also behind a firewall',
 		defaults: { name: 'Contactbase Feed Trigger' },
 		polling: true,
 		inputs: [],

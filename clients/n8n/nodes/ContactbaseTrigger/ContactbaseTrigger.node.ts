@@ -21,7 +21,8 @@ export class ContactbaseTrigger implements INodeType {
 		group: ['trigger'],
 		version: 1,
 		subtitle: 'webhook',
-		description: 'Starts the workflow when a webhook of Contactbase sends an event',
+		// n8n lists this node and Contactbase as one, with this description
+		description: 'Start workflows with events of your CRM, or read and write its contacts',
 		defaults: { name: 'Contactbase Trigger' },
 		inputs: [],
 		outputs: [NodeConnectionTypes.Main],
