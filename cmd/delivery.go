@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/overview"
+	"contactbase/internal/webhook"
 )
 
 // maxListed is the maximum of --limit.
@@ -39,7 +40,7 @@ func deliveryList(app core.App) *cobra.Command {
 			if limit < 1 || limit > maxListed {
 				return fmt.Errorf("--limit must be between 1 and %d", maxListed)
 			}
-			if _, err := app.FindRecordById(delivery.WebhooksCollection, args[0]); err != nil {
+			if _, err := app.FindRecordById(webhook.CollectionName, args[0]); err != nil {
 				return notFound(err, "webhook", args[0])
 			}
 			page, err := overview.Deliveries(app, overview.Query{Webhook: args[0], Status: status, Limit: limit})

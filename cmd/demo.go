@@ -24,10 +24,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/member"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // DemoName is the name of the demo command, which works in a temporary directory.
@@ -161,7 +161,7 @@ func (d *demo) prepare(receiver string) error {
 	if err != nil {
 		return err
 	}
-	webhooks, err := d.app.FindCollectionByNameOrId(delivery.WebhooksCollection)
+	webhooks, err := d.app.FindCollectionByNameOrId(webhook.CollectionName)
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,15 @@ import (
 	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", delivery.WebhooksCollection, webhookRow), webhookRotate(app),
+		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookRow), webhookRotate(app),
 		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app),
-		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", delivery.WebhooksCollection, "webhook"))
+		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
 
 const (
@@ -45,7 +46,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			if plain == "" {
 				plain = secret.New()
 			}
-			record, err := create(app, delivery.WebhooksCollection, "webhook", map[string]any{
+			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
 				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain,
 			})
 			if err != nil {
@@ -75,7 +76,7 @@ func webhookRotate(app core.App) *cobra.Command {
 		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			plain, err := delivery.RotateSecret(app, args[0])
+			plain, err := webhook.RotateSecret(app, args[0])
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
@@ -132,7 +133,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 				return notFound(err, "webhook", args[0])
 			}
 			if !recovery.DryRun {
-				if err := audit.WriteAbout(app, audit.Recovered, delivery.WebhooksCollection, args[0]); err != nil {
+				if err := audit.WriteAbout(app, audit.Recovered, webhook.CollectionName, args[0]); err != nil {
 					return err
 				}
 			}
@@ -154,7 +155,7 @@ func webhookEnable(app core.App) *cobra.Command {
 		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
+			record, err := app.FindRecordById(webhook.CollectionName, args[0])
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
@@ -169,7 +170,7 @@ func webhookEnable(app core.App) *cobra.Command {
 
 // warnDisabled warns if the webhook is disabled and so receives nothing.
 func warnDisabled(command *cobra.Command, app core.App, id string) {
-	record, err := app.FindRecordById(delivery.WebhooksCollection, id)
+	record, err := app.FindRecordById(webhook.CollectionName, id)
 	if err == nil && record.GetBool("disabled") {
 		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
+	"contactbase/internal/webhook"
 )
 
 // outbox returns the types and payloads of all events, oldest first.
@@ -195,7 +195,7 @@ func TestWebhookHeadersAreHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sent, err := delivery.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
+	if sent, err := webhook.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
 		t.Errorf("sent are %v, %v", sent, err)
 	}
 }

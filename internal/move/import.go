@@ -21,6 +21,7 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // How many rows are read at once, and after how many bytes reading stops.
@@ -294,7 +295,7 @@ func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 		return errElsewhere
 	}
 	t := tables[at.step]
-	if t.name == delivery.WebhooksCollection { // webhooks receive no events from before the move
+	if t.name == webhook.CollectionName { // webhooks receive no events from before the move
 		if err := i.Deliveries.FanOut(i.ctx, tx); err != nil {
 			return err
 		}

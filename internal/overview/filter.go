@@ -8,7 +8,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery/filter"
+	"contactbase/internal/webhook/filter"
 	"contactbase/internal/event"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/filter"
+	"contactbase/internal/webhook/filter"
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
