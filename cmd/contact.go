@@ -50,7 +50,6 @@ func contactImport(app core.App) *cobra.Command {
 			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
-		Args: exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -345,7 +344,6 @@ func contactExport(app core.App) *cobra.Command {
 		Use:     "export TENANT FILE",
 		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx) or a CSV file, or as CSV to standard output with -",
 		Example: "  contactbase contact export Acme contacts.xlsx\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
-		Args:    exactArgs,
 	}
 	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {

@@ -30,7 +30,6 @@ func deliveryList(app core.App) *cobra.Command {
 		Use:     "list WEBHOOK",
 		Short:   "List a webhook's deliveries, newest first",
 		Example: "  contactbase delivery list <webhook-id> --status failed",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if status != "" {
 				if err := oneOf("status", allStatuses, status); err != nil {
@@ -65,7 +64,6 @@ func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "redeliver ID",
 		Short:   "Deliver again now; a running server picks it up within a second",
 		Example: "  contactbase delivery redeliver <id>",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {

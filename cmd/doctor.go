@@ -16,12 +16,11 @@ import (
 
 // NewDoctorCommand returns the command that checks the data directory for problems.
 func NewDoctorCommand(app core.App) *cobra.Command {
-	return withJSON(&cobra.Command{
+	return alone(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check the data directory for problems, even while it is served, and say how to fix them",
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It exits with an error if a check fails, but not for warnings.",
-		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {

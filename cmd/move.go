@@ -27,7 +27,6 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "freeze TENANT",
 		Short:   "Freeze a tenant: reject its writes and send none of its events",
 		Example: "  contactbase tenant freeze Acme",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := move.Freeze(command.Context(), app, deliveries, t.Id); err != nil {
 				return err
@@ -43,7 +42,6 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 		Short:   "Open a frozen tenant again",
 		Long:    "Open a frozen tenant again, if it stays here. Never do so after it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := tenant.Unfreeze(app, t.Id); err != nil {
 				return err
@@ -70,7 +68,6 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Long: "Write a tenant and all its data to a file, for another installation. The tenant must be frozen; --freeze freezes it, and " +
 			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
 		RunE:        runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error { return x.run(command, t, args[1]) }),
 	}
@@ -176,7 +173,6 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
-		Args:              exactArgs,
 		ValidArgsFunction: completeFiles,
 		Annotations:       map[string]string{SettingsUse: "minFreeDisk"},
 		RunE:              run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),

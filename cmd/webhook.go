@@ -16,10 +16,12 @@ import (
 	"contactbase/internal/webhook"
 )
 
+var webhookColumns = []string{"id", "tenant", "name", "url", "events", "disabled", "disabledReason"}
+
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookRow), webhookRotate(app),
+		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookColumns...), webhookRotate(app),
 		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
@@ -37,7 +39,6 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
@@ -56,7 +57,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
 					"--webhookAllow or --allowPrivateWebhooks\n", host)
 			}
-			return printOne(command, append(webhookRow(record), property{"secret", plain}))
+			return printOne(command, append(columns(record, webhookColumns...), property{"secret", plain}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
@@ -73,7 +74,6 @@ func webhookRotate(app core.App) *cobra.Command {
 		Use:         "rotate ID",
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := webhook.RotateSecret(app, args[0])
@@ -90,7 +90,6 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
@@ -121,7 +120,6 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "recover ID --since TIME",
 		Short:   "Queue again all events since a time that failed or were never attempted",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			at, err := time.Parse(time.RFC3339, since)
 			if err != nil {
@@ -152,7 +150,6 @@ func webhookEnable(app core.App) *cobra.Command {
 		Use:         "enable ID",
 		Short:       "Enable a disabled webhook and send its pending deliveries",
 		Example:     "  contactbase webhook enable <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(webhook.CollectionName, args[0])
@@ -163,7 +160,7 @@ func webhookEnable(app core.App) *cobra.Command {
 			if err := app.Save(record); err != nil {
 				return validationError("enabling the webhook", err)
 			}
-			return printOne(command, webhookRow(record))
+			return printOne(command, columns(record, webhookColumns...))
 		}),
 	}
 }
@@ -173,17 +170,5 @@ func warnDisabled(command *cobra.Command, app core.App, id string) {
 	record, err := app.FindRecordById(webhook.CollectionName, id)
 	if err == nil && record.GetBool("disabled") {
 		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
-	}
-}
-
-func webhookRow(record *core.Record) row {
-	return row{
-		{"id", record.Id},
-		{"tenant", record.GetString("tenant")},
-		{"name", record.GetString("name")},
-		{"url", record.GetString("url")},
-		{"events", record.GetStringSlice("events")},
-		{"disabled", record.GetBool("disabled")},
-		{"disabledReason", record.GetString("disabledReason")},
 	}
 }
