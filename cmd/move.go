@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,12 +12,11 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
-	"contactbase/internal/disk"
 	"contactbase/internal/move"
+	"contactbase/internal/passphrase"
 	"contactbase/internal/tenant"
 )
 
@@ -80,11 +78,11 @@ func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) e
 	if err := checkNew(file); err != nil {
 		return err
 	}
-	passphrase, err := readPassphrase(command, x.passphrase, true)
+	phrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {
 		return err
 	}
-	if utf8.RuneCountInString(passphrase) < move.MinPassphrase {
+	if utf8.RuneCountInString(phrase) < move.MinPassphrase {
 		return fmt.Errorf("the passphrase must have at least %d characters", move.MinPassphrase)
 	}
 	ctx := command.Context()
@@ -96,11 +94,11 @@ func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) e
 	}
 	var moved *move.Summary
 	err = writeFile(file, func(to io.Writer) error {
-		room, err := roomFor(x.app, x.minFree)
+		room, err := move.Room(x.app.DataDir(), x.minFree)
 		if err != nil {
 			return err
 		}
-		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: passphrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
+		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
 		moved, err = source.Export(ctx, to)
 		return err
 	})
@@ -133,19 +131,6 @@ func checkNew(file string) error {
 		return fmt.Errorf("the directory %s for %s does not exist; create it first", filepath.Dir(file), filepath.Base(file))
 	}
 	return nil
-}
-
-// roomFor returns how many bytes the database of an archive may take in the data directory: half of the free space above
-// --minFreeDisk. An import writes its rows beside it, and an export the archive.
-func roomFor(app core.App, minFree uint64) (int64, error) {
-	space, err := disk.Of(app.DataDir())
-	if err != nil {
-		return 0, fmt.Errorf("reading the free disk space of the data directory: %w", err)
-	}
-	if space.Free <= minFree {
-		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
-	}
-	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }
 
 // explainInterrupt says what an interrupted freeze leaves behind.
@@ -189,16 +174,16 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	passphrase, err := readPassphrase(command, i.passphrase, false)
+	phrase, err := readPassphrase(command, i.passphrase, false)
 	if err != nil {
 		return err
 	}
-	room, err := roomFor(i.app, i.minFree)
+	room, err := move.Room(i.app.DataDir(), i.minFree)
 	if err != nil {
 		return err
 	}
 	target := &move.Target{
-		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen,
+		App: i.app, Deliveries: i.deliveries, Passphrase: phrase, Room: room, Resume: i.resume, Frozen: i.frozen,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)
@@ -251,47 +236,7 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 	if file != "" {
 		return readSecret("passphraseFile", file)
 	}
-	terminal := int(os.Stdin.Fd())
-	if !term.IsTerminal(terminal) {
-		return "", errors.New("cannot prompt for the passphrase without a terminal: name a file with --passphraseFile")
-	}
-	ask := func(what string) (string, error) {
-		fmt.Fprint(command.ErrOrStderr(), what)
-		defer fmt.Fprintln(command.ErrOrStderr())
-		return readHidden(command.Context(), terminal)
-	}
-	passphrase, err := ask("Passphrase: ")
-	if err != nil || !isNew {
-		return passphrase, err
-	}
-	again, err := ask("Repeat the passphrase: ")
-	if err == nil && again != passphrase {
-		err = errors.New("the passphrases differ: try again")
-	}
-	return passphrase, err
-}
-
-// readHidden reads a line without echo. It restores the echo once ctx ends.
-func readHidden(ctx context.Context, terminal int) (string, error) {
-	before, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	type line struct {
-		text []byte
-		err  error
-	}
-	typed := make(chan line, 1)
-	go func() {
-		text, err := term.ReadPassword(terminal)
-		typed <- line{text, err}
-	}()
-	select {
-	case read := <-typed:
-		return string(read.text), read.err
-	case <-ctx.Done():
-		return "", errors.Join(errors.New("interrupted"), term.Restore(terminal, before))
-	}
+	return passphrase.Ask(command.Context(), command.ErrOrStderr(), isNew)
 }
 
 // progressInterval is the time between two lines about the progress of a move.
