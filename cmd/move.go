@@ -49,17 +49,17 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 	}
 }
 
-// exporting holds the flags of the command export.
-type exporting struct {
-	app        core.App
-	deliveries delivery.Store
-	minFree    uint64
-	freeze     bool
-	passphrase string // the file that holds it
+// moving holds the flags of the commands export and import.
+type moving struct {
+	app                    core.App
+	deliveries             delivery.Store
+	minFree                uint64
+	freeze, resume, frozen bool
+	passphrase             string // the file that holds it
 }
 
 func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	x := &exporting{app: app, deliveries: deliveries, minFree: minFree}
+	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
 		Short: "Write a tenant and all its data to a file, for another installation",
@@ -67,18 +67,20 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
 		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
-		RunE:        runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error { return x.run(command, t, args[1]) }),
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
+			return m.export(command, t, args[1])
+		}),
 	}
-	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
-	passphraseFlag(command, &x.passphrase)
+	command.Flags().BoolVar(&m.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
+	passphraseFlag(command, &m.passphrase)
 	return command
 }
 
-func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) error {
+func (m *moving) export(command *cobra.Command, t *tenant.Tenant, file string) error {
 	if err := checkNew(file); err != nil {
 		return err
 	}
-	phrase, err := readPassphrase(command, x.passphrase, true)
+	phrase, err := readPassphrase(command, m.passphrase, true)
 	if err != nil {
 		return err
 	}
@@ -87,39 +89,50 @@ func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) e
 	}
 	ctx := command.Context()
 	closed := false
-	if x.freeze {
-		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
+	if m.freeze {
+		if closed, err = move.Freeze(ctx, m.app, m.deliveries, t.Id); err != nil {
 			return explainInterrupt(err)
 		}
 	}
 	var moved *move.Summary
 	err = writeFile(file, func(to io.Writer) error {
-		room, err := move.Room(x.app.DataDir(), x.minFree)
+		room, err := move.Room(m.app.DataDir(), m.minFree)
 		if err != nil {
 			return err
 		}
-		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
+		source := &move.Source{App: m.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
 		moved, err = source.Export(ctx, to)
 		return err
 	})
 	if err != nil {
 		err = explainInterrupt(err)
 		if closed { // nobody has the archive, so the tenant stays here
-			_, opening := tenant.Unfreeze(x.app, t.Id)
+			_, opening := tenant.Unfreeze(m.app, t.Id)
 			err = errors.Join(err, opening)
 		}
 		return err
 	}
-	return x.finish(command, moved)
+	return m.report(command, audit.Exported, moved, tenant.Frozen)
 }
 
-// finish writes the export to the audit log, and prints what was exported.
-func (x *exporting) finish(command *cobra.Command, moved *move.Summary) error {
-	exported := audit.Entry{Tenant: moved.Tenant, Action: audit.Exported, Collection: tenant.CollectionName, Record: moved.Tenant}
-	if err := audit.Write(x.app, exported); err != nil {
+// report writes a move to the audit log, and prints what was moved.
+func (m *moving) report(command *cobra.Command, action audit.Action, moved *move.Summary, state tenant.State) error {
+	if err := audit.Write(m.app, audit.Entry{Tenant: moved.Tenant, Action: action, Collection: tenant.CollectionName, Record: moved.Tenant}); err != nil {
 		return err
 	}
-	return printOne(command, movedRow(moved, tenant.Frozen))
+	return printOne(command, row{
+		{"id", moved.Tenant},
+		{"name", moved.Name},
+		{"state", stateName(state)},
+		{"contacts", moved.Rows["contacts"]},
+		{"members", moved.Rows["tenant_members"]},
+		{"keys", moved.Rows["api_keys"]},
+		{"webhooks", moved.Rows["webhooks"]},
+		{"inboundWebhooks", moved.Rows["inbound_webhooks"]},
+		{"events", moved.Rows["events"]},
+		{"deliveries", moved.Rows["deliveries"]},
+		{"checksum", moved.Checksum},
+	})
 }
 
 // checkNew checks that a file can be created.
@@ -141,17 +154,8 @@ func explainInterrupt(err error) error {
 	return err
 }
 
-// arriving holds the flags of the command import.
-type arriving struct {
-	app            core.App
-	deliveries     delivery.Store
-	minFree        uint64
-	resume, frozen bool
-	passphrase     string // the file that holds it
-}
-
 func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	i := &arriving{app: app, deliveries: deliveries, minFree: minFree}
+	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a tenant from an archive written by tenant export",
@@ -160,30 +164,30 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		ValidArgsFunction: completeFiles,
 		Annotations:       map[string]string{SettingsUse: "minFreeDisk"},
-		RunE:              run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
+		RunE:              run(app, func(command *cobra.Command, args []string) error { return m.arrive(command, args[0]) }),
 	}
-	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
-	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
-	passphraseFlag(command, &i.passphrase)
+	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")
+	command.Flags().BoolVar(&m.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
+	passphraseFlag(command, &m.passphrase)
 	return command
 }
 
-func (i *arriving) run(command *cobra.Command, name string) error {
+func (m *moving) arrive(command *cobra.Command, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	phrase, err := readPassphrase(command, i.passphrase, false)
+	phrase, err := readPassphrase(command, m.passphrase, false)
 	if err != nil {
 		return err
 	}
-	room, err := move.Room(i.app.DataDir(), i.minFree)
+	room, err := move.Room(m.app.DataDir(), m.minFree)
 	if err != nil {
 		return err
 	}
 	target := &move.Target{
-		App: i.app, Deliveries: i.deliveries, Passphrase: phrase, Room: room, Resume: i.resume, Frozen: i.frozen,
+		App: m.app, Deliveries: m.deliveries, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)
@@ -193,31 +197,11 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	err = audit.Write(i.app, audit.Entry{Tenant: moved.Tenant, Action: audit.Imported, Collection: tenant.CollectionName, Record: moved.Tenant})
-	if err != nil {
-		return err
-	}
 	state := tenant.Open
-	if i.frozen {
+	if m.frozen {
 		state = tenant.Frozen
 	}
-	return printOne(command, movedRow(moved, state))
-}
-
-func movedRow(m *move.Summary, state tenant.State) row {
-	return row{
-		{"id", m.Tenant},
-		{"name", m.Name},
-		{"state", stateName(state)},
-		{"contacts", m.Rows["contacts"]},
-		{"members", m.Rows["tenant_members"]},
-		{"keys", m.Rows["api_keys"]},
-		{"webhooks", m.Rows["webhooks"]},
-		{"inboundWebhooks", m.Rows["inbound_webhooks"]},
-		{"events", m.Rows["events"]},
-		{"deliveries", m.Rows["deliveries"]},
-		{"checksum", m.Checksum},
-	}
+	return m.report(command, audit.Imported, moved, state)
 }
 
 func stateName(state tenant.State) string {
