@@ -39,6 +39,10 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 			if err := checkListen(run); err != nil {
 				return err
 			}
+			var err error
+			if run.File, err = listen.FindCursorFile(run.URL, run.Key, run.Forward); err != nil {
+				return err
+			}
 			return run.Listen(ctx)
 		},
 	}
