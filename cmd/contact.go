@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,43 +139,23 @@ func (i *importing) checkRefused(source *os.File) error {
 	return nil
 }
 
-// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose. A column given by
-// --column takes precedence over a recognized one. Without --match, the mapping decides how contacts are found.
+// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose.
 func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []string, err error) {
-	suggested, err := sheet.Suggest(i.app, columns)
-	if err != nil {
-		return nil, nil, err
-	}
-	mapping, given := make(sheet.Mapping, len(columns)), make([]bool, len(columns))
+	given := map[int]string{}
 	for _, pair := range i.columns {
 		column, field, found := strings.Cut(pair, "=")
 		place := slices.Index(columns, column)
 		if !found || place < 0 {
 			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(columns, ", "))
 		}
-		mapping[place], given[place] = field, true
+		given[place] = field
 	}
-	for place, field := range suggested {
-		if !given[place] && !slices.Contains(mapping, field) {
-			mapping[place] = field
-		}
+	mapping, unknown, err = sheet.Complete(i.app, columns, given, i.match)
+	if i.ignoreUnknown {
+		unknown = nil
 	}
-	if !i.ignoreUnknown {
-		decided := slices.Clone(mapping)
-		for place := range columns {
-			if given[place] {
-				decided[place] = columns[place]
-			}
-		}
-		unknown = decided.Unknown(columns)
-	}
-	if i.match == "" {
-		i.match = mapping.DefaultMatch()
-	}
-	if place := slices.Index(mapping, sheet.ID); place >= 0 && i.match != sheet.ID && !given[place] {
-		mapping[place] = ""
-	}
-	return mapping, unknown, nil
+	i.match = cmp.Or(i.match, mapping.DefaultMatch())
+	return mapping, unknown, err
 }
 
 // announce prints which column becomes which field, before anything is written. The error names the unknown columns.

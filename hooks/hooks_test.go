@@ -66,7 +66,8 @@ func TestEveryWritePathEmits(t *testing.T) {
 		t.Errorf("an invalid phone gives %d", got.Status)
 	}
 	_, payloads := outbox(t, app)
-	if got, _ := json.Marshal(payloads[1]["previous"]); string(got) != `{"company":null}` {
+	update := payloads[1] // after the creation
+	if got, _ := json.Marshal(update["previous"]); string(got) != `{"company":null}` {
 		t.Errorf("previous is %s", got)
 	}
 	settings := client.Do("PATCH", "/api/settings", `{"batch":{"enabled":true,"maxRequests":10,"timeout":3}}`)

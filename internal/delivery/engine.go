@@ -60,9 +60,9 @@ type Engine struct {
 	stop    chan context.Context
 	begun   bool // Start was called
 	ended   chan struct{}
-	failure error // of the last commit, once ended is closed
-	pulse   pulse
-	flying  atomic.Int64 // attempts in flight, for the metrics
+	failure error                // of the last commit, once ended is closed
+	last    atomic.Pointer[beat] // nil if the engine does not run
+	flying  atomic.Int64         // attempts in flight, for the metrics
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
@@ -118,10 +118,10 @@ func (e *Engine) Wake() {
 // Start starts to send once no other engine sends for the same data directory. Call it once.
 func (e *Engine) Start() {
 	e.begun = true
-	e.pulse.beat(nil)
+	e.beat(nil)
 	go func() {
 		defer close(e.ended)
-		defer e.pulse.stop()
+		defer e.last.Store(nil)
 		if release := e.lock(); release != nil {
 			defer release()
 			e.failure = e.run()

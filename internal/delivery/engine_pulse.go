@@ -3,31 +3,24 @@ package delivery
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
 // stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
 const stuckAfter = 30 * time.Second
 
-// pulse is the engine's state for other goroutines.
-type pulse struct {
-	last atomic.Pointer[beat] // nil if the engine does not run
-}
-
+// beat is the engine's state for other goroutines.
 type beat struct {
 	at    time.Time // when the engine was last without a call of the store under way
 	fault error     // why it cannot send
 }
 
-func (p *pulse) beat(fault error) { p.last.Store(&beat{time.Now(), fault}) }
-
-func (p *pulse) stop() { p.last.Store(nil) }
+func (e *Engine) beat(fault error) { e.last.Store(&beat{time.Now(), fault}) }
 
 // Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another process sends for
 // the data directory is working.
 func (e *Engine) Working() error {
-	last := e.pulse.last.Load()
+	last := e.last.Load()
 	switch {
 	case last == nil:
 		return errors.New("the delivery engine does not run")
