@@ -18,7 +18,7 @@ var membersInput = []string{credential.CollectionName, webhook.CollectionName, i
 // hiddenInput has the hidden fields that members write although they cannot read them, by collection.
 var hiddenInput = map[string][]string{
 	webhook.CollectionName: {"secret", "headers"},
-	inbound.CollectionName:      {"verifySecret"},
+	inbound.CollectionName: {"verifySecret"},
 }
 
 // fromMember is the custom value that marks a record with the input of a member.

@@ -53,7 +53,7 @@ func (r *Run) Listen(ctx context.Context) error {
 	secret := Secret(r.Key)
 	r.endpoint = &delivery.Endpoint{URL: r.Forward, Secrets: []string{secret}}
 	fmt.Fprintf(r.Out, "Posting the events of %s to %s\nSigned with %s   (the same each time)\n\n", r.URL, r.Forward, secret)
-	for {
+	for ctx.Err() == nil {
 		page, err := r.feed.Next(ctx, cursor, r.failing)
 		var refused *Error
 		if errors.As(err, &refused) && refused.Code == string(fault.CursorExpired) {
@@ -64,13 +64,11 @@ func (r *Run) Listen(ctx context.Context) error {
 		if err == nil {
 			cursor, err = page.Cursor, r.forward(ctx, page.Data)
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("reading the events of %s: %w", r.URL, err)
 		}
 	}
+	return nil
 }
 
 // start returns the cursor after which the run starts.
