@@ -40,9 +40,11 @@ func memberCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			password, err := memberPassword(passwordFile)
-			if err != nil {
-				return err
+			password := rand.Text()
+			if passwordFile != "" {
+				if password, err = readSecret("passwordFile", passwordFile); err != nil {
+					return err
+				}
 			}
 			record, err := create(app, member.CollectionName, "member", map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
 			if err != nil {
@@ -62,12 +64,4 @@ func memberCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&name, "name", "", "the member's name")
 	command.Flags().StringVar(&passwordFile, "passwordFile", "", "the file with the password, such as /dev/stdin (default: generated)")
 	return command
-}
-
-// memberPassword reads a password from a file, or generates one if no file is named.
-func memberPassword(file string) (string, error) {
-	if file == "" {
-		return rand.Text(), nil
-	}
-	return readSecret("passwordFile", file)
 }

@@ -18,8 +18,6 @@ func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
 		replicaStatus(app, r), replicaRestore(r), replicaRestoreTest(app))
 }
 
-var errNoReplica = errors.New("--replica is required: use the address that serve has")
-
 func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:         "status",
@@ -67,7 +65,7 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
-				return errNoReplica
+				return errors.New("--replica is required: use the address that serve has")
 			}
 			began := time.Now()
 			done, err := r.Restore(command.Context(), args[0])

@@ -82,7 +82,7 @@ func auditUpdate(e *core.RecordEvent) error {
 }
 
 func isRotated(record *core.Record) bool {
-	return record.GetRaw(webhook.RotatedMark) != nil || record.GetRaw(credential.RotatedMark) != nil
+	return record.GetRaw(credential.RotatedMark) != nil
 }
 
 func auditDelete(e *core.RecordEvent) error {

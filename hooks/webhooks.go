@@ -8,6 +8,7 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
@@ -88,7 +89,7 @@ func writeOwner(e *core.RecordEvent) error {
 // keepWebhookSecret stores a new secret that an admin typed, and otherwise keeps the current one.
 func keepWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
-	if e.Record.GetRaw(webhook.RotatedMark) == nil {
+	if e.Record.GetRaw(credential.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
 		if leavesHost(e.Record) {
 			e.Record.Set("sealedHeaders", "") // they may hold a token for the present host

@@ -23,7 +23,8 @@ const (
 // fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 
-// RotatedMark is the custom value that marks the record of a key or token that is being rotated.
+// RotatedMark is the custom value that marks a record whose key, token or secret is being rotated. The hooks that refuse secrets from
+// clients accept it.
 const RotatedMark = "@rotated"
 
 // Key is the proxy of an API key's record.

@@ -8,16 +8,13 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/secret"
 	"contactbase/internal/webhook/filter"
 )
 
 // CollectionName is the collection of outbound webhooks.
 const CollectionName = "webhooks"
-
-// RotatedMark is the custom value that marks a webhook's record whose secrets this package has set, so that the hooks that refuse secrets
-// from clients accept it.
-const RotatedMark = "@rotated"
 
 // MemberOwnedField is the field of webhooks whose URL a member of the tenant has set. Only the program writes it.
 const MemberOwnedField = "memberOwned"
@@ -53,7 +50,7 @@ func RotateSecret(app core.App, webhookID string) (string, error) {
 		if err != nil {
 			return err
 		}
-		record.SetRaw(RotatedMark, true)
+		record.SetRaw(credential.RotatedMark, true)
 		record.Set("previousSecret", record.GetString("secret"))
 		record.Set("previousSecretUntil", time.Now().UTC().Add(secretOverlap))
 		record.Set("secret", sealed)
