@@ -14,11 +14,10 @@ import (
 
 // NewBackupCommand returns the command that makes a backup.
 func NewBackupCommand(app core.App) *cobra.Command {
-	return withJSON(&cobra.Command{
+	return alone(&cobra.Command{
 		Use:     "backup [NAME]",
 		Short:   "Back up a data directory, even while it is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			var name string
 			if len(args) > 0 {
@@ -39,11 +38,10 @@ func NewBackupCommand(app core.App) *cobra.Command {
 
 // NewRestoreCommand returns the command that restores a backup.
 func NewRestoreCommand(app core.App) *cobra.Command {
-	return withJSON(&cobra.Command{
+	return alone(&cobra.Command{
 		Use:               "restore FILE",
 		Short:             "Restore a backup over the data directory; stop the server first",
 		Example:           "  contactbase restore pb_data/backups/before-the-import.zip",
-		Args:              exactArgs,
 		ValidArgsFunction: completeFiles,
 		Annotations:       map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, args []string) error {
@@ -58,13 +56,12 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 
 // NewDowngradeCommand returns the command that reverts the migrations of newer versions.
 func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
-	return withJSON(&cobra.Command{
+	return alone(&cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Revert newer migrations, down to the one that the older version names",
 		Example: "  contactbase downgrade 1760000025_member_rules.go\n\n" +
 			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
 			"  version, then start the older one. Data written since the upgrade is kept.",
-		Args: exactArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			undone, kept, err := upgrade.Down(command.Context(), args[0])
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/replica"
@@ -47,7 +48,7 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 	}
 }
 
-// group returns a command that only has subcommands.
+// group returns a command that only has subcommands. They take the arguments that their Use names, and have the flag --json.
 func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
 		Use:         use,
@@ -67,12 +68,16 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 		},
 	}
 	command.PersistentFlags().Bool("json", false, "print JSON")
+	for _, sub := range subcommands {
+		sub.Args = exactArgs
+	}
 	command.AddCommand(subcommands...)
 	return command
 }
 
-// withJSON adds the flag --json.
-func withJSON(command *cobra.Command) *cobra.Command {
+// alone returns a command that belongs to no group, with the flag --json.
+func alone(command *cobra.Command) *cobra.Command {
+	command.Args = exactArgs
 	command.Flags().Bool("json", false, "print JSON")
 	return command
 }
@@ -176,11 +181,20 @@ func text(value any) string {
 	}
 }
 
-// date returns a time of a record, or nil if it is empty.
-func date(record *core.Record, field string) any {
-	at := record.GetDateTime(field)
-	if at.IsZero() {
-		return nil
+// columns returns fields of a record as a command shows them: numbers are whole, and an empty time is nil.
+func columns(record *core.Record, names ...string) row {
+	shown := make(row, 0, len(names))
+	for _, name := range names {
+		value := record.Get(name)
+		switch v := value.(type) {
+		case float64:
+			value = int(v)
+		case types.DateTime:
+			if value = nil; !v.IsZero() {
+				value = stamp.Shown(v.Time())
+			}
+		}
+		shown = append(shown, property{name, value})
 	}
-	return stamp.Shown(at.Time())
+	return shown
 }

@@ -14,13 +14,12 @@ import (
 
 // NewConfigCommand returns the command that shows the settings: the flags of all commands and those of serve.
 func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
-	command := withJSON(&cobra.Command{
+	command := alone(&cobra.Command{
 		Use:   "config",
 		Short: "Show the current settings and where each comes from",
 		Example: "  contactbase config --config contactbase.yaml\n\n" +
 			"  A flag overrides the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
 			"  --retentionDays, which overrides the file, where its key is retentionDays.",
-		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			var rows []row

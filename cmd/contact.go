@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,6 @@ func contactImport(app core.App) *cobra.Command {
 			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
-		Args: exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -139,43 +139,23 @@ func (i *importing) checkRefused(source *os.File) error {
 	return nil
 }
 
-// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose. A column given by
-// --column takes precedence over a recognized one. Without --match, the mapping decides how contacts are found.
+// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose.
 func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []string, err error) {
-	suggested, err := sheet.Suggest(i.app, columns)
-	if err != nil {
-		return nil, nil, err
-	}
-	mapping, given := make(sheet.Mapping, len(columns)), make([]bool, len(columns))
+	given := map[int]string{}
 	for _, pair := range i.columns {
 		column, field, found := strings.Cut(pair, "=")
 		place := slices.Index(columns, column)
 		if !found || place < 0 {
 			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(columns, ", "))
 		}
-		mapping[place], given[place] = field, true
+		given[place] = field
 	}
-	for place, field := range suggested {
-		if !given[place] && !slices.Contains(mapping, field) {
-			mapping[place] = field
-		}
+	mapping, unknown, err = sheet.Complete(i.app, columns, given, i.match)
+	if i.ignoreUnknown {
+		unknown = nil
 	}
-	if !i.ignoreUnknown {
-		decided := slices.Clone(mapping)
-		for place := range columns {
-			if given[place] {
-				decided[place] = columns[place]
-			}
-		}
-		unknown = decided.Unknown(columns)
-	}
-	if i.match == "" {
-		i.match = mapping.DefaultMatch()
-	}
-	if place := slices.Index(mapping, sheet.ID); place >= 0 && i.match != sheet.ID && !given[place] {
-		mapping[place] = ""
-	}
-	return mapping, unknown, nil
+	i.match = cmp.Or(i.match, mapping.DefaultMatch())
+	return mapping, unknown, err
 }
 
 // announce prints which column becomes which field, before anything is written. The error names the unknown columns.
@@ -345,7 +325,6 @@ func contactExport(app core.App) *cobra.Command {
 		Use:     "export TENANT FILE",
 		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx) or a CSV file, or as CSV to standard output with -",
 		Example: "  contactbase contact export Acme contacts.xlsx\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
-		Args:    exactArgs,
 	}
 	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {

@@ -23,7 +23,6 @@ func contactIndex(app core.App) *cobra.Command {
 		Long: "Add the index that the API needs to filter contacts by the company or a custom field. Nothing can be written while the index " +
 			"is built. The command says how long that takes, and asks for --yes if it takes longer than 50 ms.",
 		Example: "  contactbase contact index company --yes\n  contactbase contact index company --remove",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			field, err := filterField(app, args[0])
 			switch {

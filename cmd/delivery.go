@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/overview"
+	"contactbase/internal/webhook"
 )
 
 // maxListed is the maximum of --limit.
@@ -29,7 +30,6 @@ func deliveryList(app core.App) *cobra.Command {
 		Use:     "list WEBHOOK",
 		Short:   "List a webhook's deliveries, newest first",
 		Example: "  contactbase delivery list <webhook-id> --status failed",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if status != "" {
 				if err := oneOf("status", allStatuses, status); err != nil {
@@ -39,7 +39,7 @@ func deliveryList(app core.App) *cobra.Command {
 			if limit < 1 || limit > maxListed {
 				return fmt.Errorf("--limit must be between 1 and %d", maxListed)
 			}
-			if _, err := app.FindRecordById(delivery.WebhooksCollection, args[0]); err != nil {
+			if _, err := app.FindRecordById(webhook.CollectionName, args[0]); err != nil {
 				return notFound(err, "webhook", args[0])
 			}
 			page, err := overview.Deliveries(app, overview.Query{Webhook: args[0], Status: status, Limit: limit})
@@ -64,7 +64,6 @@ func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "redeliver ID",
 		Short:   "Deliver again now; a running server picks it up within a second",
 		Example: "  contactbase delivery redeliver <id>",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {

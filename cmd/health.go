@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/address"
 	"contactbase/internal/version"
 )
 
@@ -17,8 +17,8 @@ const healthTimeout = 5 * time.Second
 
 // NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
 // the settings give serve, "" if none.
-func NewHealthCommand(address string) *cobra.Command {
-	address = cmp.Or(address, "127.0.0.1:8090")
+func NewHealthCommand(listening string) *cobra.Command {
+	listening = cmp.Or(listening, "127.0.0.1:8090")
 	command := &cobra.Command{
 		Use:         "healthcheck",
 		Short:       "Exit with 0 if the server on this machine answers",
@@ -26,7 +26,7 @@ func NewHealthCommand(address string) *cobra.Command {
 		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
-			base, err := baseURL(address)
+			base, err := address.Local(listening)
 			if err != nil {
 				return fmt.Errorf("--http: %w", err)
 			}
@@ -40,15 +40,6 @@ func NewHealthCommand(address string) *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().StringVar(&address, "http", address, "the value of --http that serve was started with")
+	command.Flags().StringVar(&listening, "http", listening, "the value of --http that serve was started with")
 	return command
-}
-
-// baseURL returns the base URL by which this machine reaches a server that listens on address.
-func baseURL(address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", err
-	}
-	return "http://" + net.JoinHostPort(loopbackFor(host), port), nil
 }

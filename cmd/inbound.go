@@ -10,10 +10,12 @@ import (
 	"contactbase/internal/tenant"
 )
 
+var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "disabled", "lastUsed"}
+
 // NewInboundCommand returns the command that manages inbound webhooks.
 func NewInboundCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
-		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundRow), inboundRotate(app),
+		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundColumns...), inboundRotate(app),
 		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately", inbound.CollectionName, "inbound webhook"))
 }
 
@@ -23,7 +25,6 @@ func inboundCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an inbound webhook; its address is shown once",
 		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err
@@ -32,7 +33,7 @@ func inboundCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printOne(command, append(inboundRow(record), minted(app, record)...))
+			return printOne(command, append(columns(record, inboundColumns...), minted(app, record)...))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "the sending system")
@@ -47,7 +48,6 @@ func inboundRotate(app core.App) *cobra.Command {
 		Use:     "rotate ID",
 		Short:   "Replace an inbound webhook's address; the old one stops working immediately",
 		Example: "  contactbase inbound rotate <id>",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := inbound.RotateToken(app, args[0])
 			if err != nil {
@@ -61,16 +61,4 @@ func inboundRotate(app core.App) *cobra.Command {
 func minted(app core.App, record *core.Record) row {
 	token := credential.Minted(record)
 	return row{{"token", token}, {"url", inbound.Address(app, token)}}
-}
-
-func inboundRow(record *core.Record) row {
-	return row{
-		{"id", record.Id},
-		{"tenant", record.GetString("tenant")},
-		{"name", record.GetString("name")},
-		{"access", record.GetString("access")},
-		{"prefix", record.GetString("prefix")},
-		{"disabled", record.GetBool("disabled")},
-		{"lastUsed", date(record, "lastUsed")},
-	}
 }

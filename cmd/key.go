@@ -13,10 +13,12 @@ import (
 
 var allPermissions = []string{string(credential.ContactsRead), string(credential.ContactsWrite)}
 
+var keyColumns = []string{"id", "tenant", "name", "prefix", "permissions", "expires", "revoked", "lastUsed"}
+
 // NewKeyCommand returns the command that manages API keys.
 func NewKeyCommand(app core.App) *cobra.Command {
 	return group("key", "Manage API keys", keyCreate(app),
-		listCommand(app, "key", "List the API keys", credential.CollectionName, keyRow), keyRevoke(app), keyRotate(app))
+		listCommand(app, "key", "List the API keys", credential.CollectionName, keyColumns...), keyRevoke(app), keyRotate(app))
 }
 
 func keyCreate(app core.App) *cobra.Command {
@@ -26,7 +28,6 @@ func keyCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an API key; it is shown once",
 		Example: "  contactbase key create Acme --name website --permission contacts:read",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("permission", allPermissions, permissions...); err != nil {
 				return err
@@ -46,7 +47,7 @@ func keyCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printOne(command, append(keyRow(record), property{"key", credential.Minted(record)}))
+			return printOne(command, append(columns(record, keyColumns...), property{"key", credential.Minted(record)}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
@@ -61,7 +62,6 @@ func keyRevoke(app core.App) *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "Revoke an API key immediately",
 		Example: "  contactbase key revoke <id>",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(credential.CollectionName, args[0])
 			if err != nil {
@@ -74,7 +74,7 @@ func keyRevoke(app core.App) *cobra.Command {
 					return validationError("revoking the key", err)
 				}
 			}
-			return printOne(command, keyRow(record))
+			return printOne(command, columns(record, keyColumns...))
 		}),
 	}
 }
@@ -85,28 +85,14 @@ func keyRotate(app core.App) *cobra.Command {
 		Use:     "rotate ID",
 		Short:   "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
 		Example: "  contactbase key rotate <id> --overlapHours 24",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			key, err := credential.Rotate(app, args[0], overlap, time.Now())
 			if err != nil {
 				return notFound(err, "key", args[0])
 			}
-			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
 	command.Flags().IntVar(&overlap, "overlapHours", 0, "how many hours the old key keeps working; 0 ends it immediately")
 	return command
-}
-
-func keyRow(record *core.Record) row {
-	return row{
-		{"id", record.Id},
-		{"tenant", record.GetString("tenant")},
-		{"name", record.GetString("name")},
-		{"prefix", record.GetString("prefix")},
-		{"permissions", record.GetStringSlice("permissions")},
-		{"expires", date(record, "expires")},
-		{"revoked", date(record, "revoked")},
-		{"lastUsed", date(record, "lastUsed")},
-	}
 }

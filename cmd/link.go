@@ -18,7 +18,6 @@ func tenantPortalLink(app core.App) *cobra.Command {
 		Use:     "portal-link TENANT",
 		Short:   "Create a link that opens a tenant's portal without a password; it is shown once",
 		Example: "  contactbase tenant portal-link Acme --role viewer --expires 1h",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("role", roles, options.Role); err != nil {
 				return err
@@ -48,7 +47,6 @@ func tenantRevokeLinks(app core.App) *cobra.Command {
 		Use:     "revoke-links TENANT",
 		Short:   "Revoke all portal links of a tenant immediately",
 		Example: "  contactbase tenant revoke-links Acme",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			revoked, err := member.RevokeLinks(command.Context(), app, t.Id)
 			if err != nil {

@@ -14,10 +14,12 @@ import (
 
 var roles = []string{member.RoleAdmin, member.RoleViewer}
 
+var memberColumns = []string{"id", "tenant", "email", "name", "role", "notify", "link", "created"}
+
 // NewMemberCommand returns the command that manages the members of tenants.
 func NewMemberCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
-		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, memberRow),
+		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, memberColumns...),
 		deleteCommand(app, deliveries, "member", "Delete a member, whose sessions end immediately", member.CollectionName, "member"))
 }
 
@@ -27,7 +29,6 @@ func memberCreate(app core.App) *cobra.Command {
 		Use:     "create --tenant TENANT --email ADDRESS",
 		Short:   "Create a member; a generated password is shown once",
 		Example: "  contactbase member create --tenant Acme --email ada@example.com --role admin",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			if tenantName == "" || email == "" {
 				return errors.New("--tenant and --email are required")
@@ -39,15 +40,17 @@ func memberCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			password, err := memberPassword(passwordFile)
-			if err != nil {
-				return err
+			password := rand.Text()
+			if passwordFile != "" {
+				if password, err = readSecret("passwordFile", passwordFile); err != nil {
+					return err
+				}
 			}
 			record, err := create(app, member.CollectionName, "member", map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
 			if err != nil {
 				return err
 			}
-			created := memberRow(record)
+			created := columns(record, memberColumns...)
 			if passwordFile == "" {
 				created = append(created, property{"password", password})
 			}
@@ -61,25 +64,4 @@ func memberCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&name, "name", "", "the member's name")
 	command.Flags().StringVar(&passwordFile, "passwordFile", "", "the file with the password, such as /dev/stdin (default: generated)")
 	return command
-}
-
-// memberPassword reads a password from a file, or generates one if no file is named.
-func memberPassword(file string) (string, error) {
-	if file == "" {
-		return rand.Text(), nil
-	}
-	return readSecret("passwordFile", file)
-}
-
-func memberRow(record *core.Record) row {
-	return row{
-		{"id", record.Id},
-		{"tenant", record.GetString("tenant")},
-		{"email", record.Email()},
-		{"name", record.GetString("name")},
-		{"role", record.GetString("role")},
-		{"notify", record.GetString("notify")},
-		{"link", record.GetBool("link")},
-		{"created", date(record, "created")},
-	}
 }

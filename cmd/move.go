@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,12 +12,11 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
-	"contactbase/internal/disk"
 	"contactbase/internal/move"
+	"contactbase/internal/passphrase"
 	"contactbase/internal/tenant"
 )
 
@@ -27,7 +25,6 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "freeze TENANT",
 		Short:   "Freeze a tenant: reject its writes and send none of its events",
 		Example: "  contactbase tenant freeze Acme",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := move.Freeze(command.Context(), app, deliveries, t.Id); err != nil {
 				return err
@@ -43,7 +40,6 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 		Short:   "Open a frozen tenant again",
 		Long:    "Open a frozen tenant again, if it stays here. Never do so after it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := tenant.Unfreeze(app, t.Id); err != nil {
 				return err
@@ -53,78 +49,91 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 	}
 }
 
-// exporting holds the flags of the command export.
-type exporting struct {
-	app        core.App
-	deliveries delivery.Store
-	minFree    uint64
-	freeze     bool
-	passphrase string // the file that holds it
+// moving holds the flags of the commands export and import.
+type moving struct {
+	app                    core.App
+	deliveries             delivery.Store
+	minFree                uint64
+	freeze, resume, frozen bool
+	trusted                bool
+	passphrase             string // the file that holds it
 }
 
 func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	x := &exporting{app: app, deliveries: deliveries, minFree: minFree}
+	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
 		Short: "Write a tenant and all its data to a file, for another installation",
 		Long: "Write a tenant and all its data to a file, for another installation. The tenant must be frozen; --freeze freezes it, and " +
 			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
-		RunE:        runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error { return x.run(command, t, args[1]) }),
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
+			return m.export(command, t, args[1])
+		}),
 	}
-	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
-	passphraseFlag(command, &x.passphrase)
+	command.Flags().BoolVar(&m.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
+	passphraseFlag(command, &m.passphrase)
 	return command
 }
 
-func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) error {
+func (m *moving) export(command *cobra.Command, t *tenant.Tenant, file string) error {
 	if err := checkNew(file); err != nil {
 		return err
 	}
-	passphrase, err := readPassphrase(command, x.passphrase, true)
+	phrase, err := readPassphrase(command, m.passphrase, true)
 	if err != nil {
 		return err
 	}
-	if utf8.RuneCountInString(passphrase) < move.MinPassphrase {
+	if utf8.RuneCountInString(phrase) < move.MinPassphrase {
 		return fmt.Errorf("the passphrase must have at least %d characters", move.MinPassphrase)
 	}
 	ctx := command.Context()
 	closed := false
-	if x.freeze {
-		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
+	if m.freeze {
+		if closed, err = move.Freeze(ctx, m.app, m.deliveries, t.Id); err != nil {
 			return explainInterrupt(err)
 		}
 	}
 	var moved *move.Summary
 	err = writeFile(file, func(to io.Writer) error {
-		room, err := roomFor(x.app, x.minFree)
+		room, err := move.Room(m.app.DataDir(), m.minFree)
 		if err != nil {
 			return err
 		}
-		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: passphrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
+		source := &move.Source{App: m.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
 		moved, err = source.Export(ctx, to)
 		return err
 	})
 	if err != nil {
 		err = explainInterrupt(err)
 		if closed { // nobody has the archive, so the tenant stays here
-			_, opening := tenant.Unfreeze(x.app, t.Id)
+			_, opening := tenant.Unfreeze(m.app, t.Id)
 			err = errors.Join(err, opening)
 		}
 		return err
 	}
-	return x.finish(command, moved)
+	return m.report(command, audit.Exported, moved, tenant.Frozen)
 }
 
-// finish writes the export to the audit log, and prints what was exported.
-func (x *exporting) finish(command *cobra.Command, moved *move.Summary) error {
-	exported := audit.Entry{Tenant: moved.Tenant, Action: audit.Exported, Collection: tenant.CollectionName, Record: moved.Tenant}
-	if err := audit.Write(x.app, exported); err != nil {
+// report writes a move to the audit log, and prints what was moved.
+func (m *moving) report(command *cobra.Command, action audit.Action, moved *move.Summary, state tenant.State) error {
+	if err := audit.Write(m.app, audit.Entry{Tenant: moved.Tenant, Action: action, Collection: tenant.CollectionName, Record: moved.Tenant}); err != nil {
 		return err
 	}
-	return printOne(command, movedRow(moved, tenant.Frozen))
+	return printOne(command, row{
+		{"id", moved.Tenant},
+		{"name", moved.Name},
+		{"state", stateName(state)},
+		{"contacts", moved.Rows["contacts"]},
+		{"members", moved.Rows["tenant_members"]},
+		{"keys", moved.Rows["api_keys"]},
+		{"webhooks", moved.Rows["webhooks"]},
+		{"inboundWebhooks", moved.Rows["inbound_webhooks"]},
+		{"events", moved.Rows["events"]},
+		{"deliveries", moved.Rows["deliveries"]},
+		{"checksum", moved.Checksum},
+	})
 }
 
 // checkNew checks that a file can be created.
@@ -138,19 +147,6 @@ func checkNew(file string) error {
 	return nil
 }
 
-// roomFor returns how many bytes the database of an archive may take in the data directory: half of the free space above
-// --minFreeDisk. An import writes its rows beside it, and an export the archive.
-func roomFor(app core.App, minFree uint64) (int64, error) {
-	space, err := disk.Of(app.DataDir())
-	if err != nil {
-		return 0, fmt.Errorf("reading the free disk space of the data directory: %w", err)
-	}
-	if space.Free <= minFree {
-		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
-	}
-	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
-}
-
 // explainInterrupt says what an interrupted freeze leaves behind.
 func explainInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
@@ -159,52 +155,41 @@ func explainInterrupt(err error) error {
 	return err
 }
 
-// arriving holds the flags of the command import.
-type arriving struct {
-	app            core.App
-	deliveries     delivery.Store
-	minFree        uint64
-	resume, frozen bool
-	trusted        bool
-	passphrase     string // the file that holds it
-}
-
 func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	i := &arriving{app: app, deliveries: deliveries, minFree: minFree}
+	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a tenant from an archive written by tenant export",
 		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
-		Args:              exactArgs,
 		ValidArgsFunction: completeFiles,
 		Annotations:       map[string]string{SettingsUse: "minFreeDisk"},
-		RunE:              run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
+		RunE:              run(app, func(command *cobra.Command, args []string) error { return m.arrive(command, args[0]) }),
 	}
-	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
-	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
-	command.Flags().BoolVar(&i.trusted, "trusted", false, "keep which webhooks of a tenant with members may reach private addresses and NATS; only for archives that nobody else could have changed")
-	passphraseFlag(command, &i.passphrase)
+	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")
+	command.Flags().BoolVar(&m.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
+	command.Flags().BoolVar(&m.trusted, "trusted", false, "keep which webhooks of a tenant with members may reach private addresses and NATS; only for archives that nobody else could have changed")
+	passphraseFlag(command, &m.passphrase)
 	return command
 }
 
-func (i *arriving) run(command *cobra.Command, name string) error {
+func (m *moving) arrive(command *cobra.Command, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	passphrase, err := readPassphrase(command, i.passphrase, false)
+	phrase, err := readPassphrase(command, m.passphrase, false)
 	if err != nil {
 		return err
 	}
-	room, err := roomFor(i.app, i.minFree)
+	room, err := move.Room(m.app.DataDir(), m.minFree)
 	if err != nil {
 		return err
 	}
 	target := &move.Target{
-		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen, Trusted: i.trusted,
+		App: m.app, Deliveries: m.deliveries, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen, Trusted: m.trusted,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)
@@ -214,31 +199,11 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	err = audit.Write(i.app, audit.Entry{Tenant: moved.Tenant, Action: audit.Imported, Collection: tenant.CollectionName, Record: moved.Tenant})
-	if err != nil {
-		return err
-	}
 	state := tenant.Open
-	if i.frozen {
+	if m.frozen {
 		state = tenant.Frozen
 	}
-	return printOne(command, movedRow(moved, state))
-}
-
-func movedRow(m *move.Summary, state tenant.State) row {
-	return row{
-		{"id", m.Tenant},
-		{"name", m.Name},
-		{"state", stateName(state)},
-		{"contacts", m.Rows["contacts"]},
-		{"members", m.Rows["tenant_members"]},
-		{"keys", m.Rows["api_keys"]},
-		{"webhooks", m.Rows["webhooks"]},
-		{"inboundWebhooks", m.Rows["inbound_webhooks"]},
-		{"events", m.Rows["events"]},
-		{"deliveries", m.Rows["deliveries"]},
-		{"checksum", m.Checksum},
-	}
+	return m.report(command, audit.Imported, moved, state)
 }
 
 func stateName(state tenant.State) string {
@@ -257,47 +222,7 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 	if file != "" {
 		return readSecret("passphraseFile", file)
 	}
-	terminal := int(os.Stdin.Fd())
-	if !term.IsTerminal(terminal) {
-		return "", errors.New("cannot prompt for the passphrase without a terminal: name a file with --passphraseFile")
-	}
-	ask := func(what string) (string, error) {
-		fmt.Fprint(command.ErrOrStderr(), what)
-		defer fmt.Fprintln(command.ErrOrStderr())
-		return readHidden(command.Context(), terminal)
-	}
-	passphrase, err := ask("Passphrase: ")
-	if err != nil || !isNew {
-		return passphrase, err
-	}
-	again, err := ask("Repeat the passphrase: ")
-	if err == nil && again != passphrase {
-		err = errors.New("the passphrases differ: try again")
-	}
-	return passphrase, err
-}
-
-// readHidden reads a line without echo. It restores the echo once ctx ends.
-func readHidden(ctx context.Context, terminal int) (string, error) {
-	before, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	type line struct {
-		text []byte
-		err  error
-	}
-	typed := make(chan line, 1)
-	go func() {
-		text, err := term.ReadPassword(terminal)
-		typed <- line{text, err}
-	}()
-	select {
-	case read := <-typed:
-		return string(read.text), read.err
-	case <-ctx.Done():
-		return "", errors.Join(errors.New("interrupted"), term.Restore(terminal, before))
-	}
+	return passphrase.Ask(command.Context(), command.ErrOrStderr(), isNew)
 }
 
 // progressInterval is the time between two lines about the progress of a move.

@@ -18,14 +18,11 @@ func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
 		replicaStatus(app, r), replicaRestore(r), replicaRestoreTest(app))
 }
 
-var errNoReplica = errors.New("--replica is required: use the address that serve has")
-
 func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:         "status",
 		Short:       "Show which machine writes the replica, and how far it lags",
 		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It exits with an error if the replica has a fault.",
-		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
@@ -65,11 +62,10 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 		Example: "  contactbase replica restore /var/lib/contactbase-restored --replica s3://bucket/contacts\n\n" +
 			"  This does not affect a running server. Serve the directory with --dir. Files of custom fields and the key of an\n" +
 			"  encrypted directory are not in the replica.",
-		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
-				return errNoReplica
+				return errors.New("--replica is required: use the address that serve has")
 			}
 			began := time.Now()
 			done, err := r.Restore(command.Context(), args[0])
@@ -89,7 +85,6 @@ func replicaRestoreTest(app core.App) *cobra.Command {
 		Use:         "drill",
 		Short:       "Make the server restore its replica into a temporary directory and compare, as it does every night",
 		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It exits with an error if the replica differs.",
-		Args:        exactArgs,
 		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())

@@ -38,13 +38,12 @@ func create(app core.App, collection, what string, values map[string]any) (*core
 }
 
 // listCommand returns the command of a resource that lists its records, with --tenant only those of a tenant.
-func listCommand(app core.App, resource, short, collection string, show func(*core.Record) row) *cobra.Command {
+func listCommand(app core.App, resource, short, collection string, names ...string) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
 		Use:     "list",
 		Short:   short,
 		Example: "  contactbase " + resource + " list --tenant Acme",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			filter := dbx.HashExp{}
 			if tenantName != "" {
@@ -54,7 +53,7 @@ func listCommand(app core.App, resource, short, collection string, show func(*co
 				}
 				filter["tenant"] = t.Id
 			}
-			return listRecords(command, app, collection, filter, show)
+			return listRecords(command, app, collection, filter, func(record *core.Record) row { return columns(record, names...) })
 		}),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
@@ -80,7 +79,6 @@ func deleteCommand(app core.App, deliveries delivery.Store, resource, short, col
 		Use:     "delete ID",
 		Short:   short,
 		Example: "  contactbase " + resource + " delete <id>",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(collection, args[0])
 			if err != nil {

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
-	"net/url"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	pbcmd "github.com/pocketbase/pocketbase/cmd"
@@ -17,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/address"
 	"contactbase/internal/backup"
 	"contactbase/internal/delivery"
 	"contactbase/internal/replica"
@@ -111,7 +109,7 @@ func (s *served) listen(e *core.ServeEvent) error {
 		}
 		e.Listener = listener
 	}
-	base := s.address(e.Listener.Addr())
+	base := address.Of(e.Listener.Addr(), s.flag == "--https", s.domain)
 	if installer := e.InstallerFunc; installer != nil {
 		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error { return installer(app, superuser, base) }
 	}
@@ -120,35 +118,7 @@ func (s *served) listen(e *core.ServeEvent) error {
 	if err := e.Next(); err != nil || !alone {
 		return err // the stored address may be another server's
 	}
-	return keepAppURL(e.App, base)
-}
-
-// address returns the URL of the listener: with its domain, or else as this machine reaches it.
-func (s *served) address(listening net.Addr) string {
-	scheme, usual := "http", "80"
-	if s.flag == "--https" {
-		scheme, usual = "https", "443"
-	}
-	if s.domain != "" {
-		return scheme + "://" + s.domain
-	}
-	host, port, _ := net.SplitHostPort(listening.String()) // a listener's address always has both
-	host = loopbackFor(host)
-	if port != usual {
-		return scheme + "://" + net.JoinHostPort(host, port)
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return scheme + "://" + host
-}
-
-// loopbackFor returns the host by which this machine reaches a server that listens on host.
-func loopbackFor(host string) string {
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		return "127.0.0.1"
-	}
-	return host
+	return address.Store(e.App, base)
 }
 
 func (s *served) show(app core.App, base string) {
@@ -174,27 +144,4 @@ func absolute(path string) string {
 		return found
 	}
 	return path
-}
-
-// keepAppURL sets PocketBase's setting Application URL, the base of inbound webhooks' addresses, to the served address. It keeps a
-// value that someone entered: anything but the default or an address of this machine.
-func keepAppURL(app core.App, base string) error {
-	settings := app.Settings()
-	if settings.Meta.AppURL == base || !isLocal(settings.Meta.AppURL) {
-		return nil
-	}
-	settings.Meta.AppURL = base
-	if err := app.Save(settings); err != nil {
-		return fmt.Errorf("setting the application URL: %w", err)
-	}
-	return nil
-}
-
-func isLocal(address string) bool {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(parsed.Hostname())
-	return parsed.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -26,7 +26,6 @@ func tenantCreate(app core.App) *cobra.Command {
 		Use:     "create NAME",
 		Short:   "Create a tenant with the API enabled",
 		Example: "  contactbase tenant create Acme",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			namesakes, err := app.CountRecords(tenant.CollectionName, dbx.HashExp{"name": args[0]})
 			if err != nil {
@@ -52,7 +51,6 @@ func tenantList(app core.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List the tenants",
 		Example: "  contactbase tenant list --json",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			states, err := tenant.States(app)
 			if err != nil {
@@ -69,7 +67,6 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "delete TENANT",
 		Short:   "Delete a tenant and all its data",
 		Example: "  contactbase tenant delete <id> --yes",
-		Args:    exactArgs,
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if !yes {
 				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; confirm with --yes", t.Name())
@@ -82,12 +79,6 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 }
 
 func tenantRow(record *core.Record, state tenant.State) row {
-	return row{
-		{"id", record.Id},
-		{"name", record.GetString("name")},
-		{"apiEnabled", record.GetBool("apiEnabled")},
-		{"rateLimit", record.GetInt("rateLimit")},
-		{"state", stateName(state)},
-		{"created", date(record, "created")},
-	}
+	shown := append(columns(record, "id", "name", "apiEnabled", "rateLimit"), property{"state", stateName(state)})
+	return append(shown, columns(record, "created")...)
 }

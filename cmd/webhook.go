@@ -13,14 +13,17 @@ import (
 	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
+
+var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter", "maxPerSecond", "disabled", "disabledReason"}
 
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", delivery.WebhooksCollection, webhookRow), webhookRotate(app),
+		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookColumns...), webhookRotate(app),
 		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app),
-		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", delivery.WebhooksCollection, "webhook"))
+		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
 
 const (
@@ -36,7 +39,6 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
@@ -45,7 +47,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			if plain == "" {
 				plain = secret.New()
 			}
-			record, err := create(app, delivery.WebhooksCollection, "webhook", map[string]any{
+			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
 				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain,
 			})
 			if err != nil {
@@ -55,7 +57,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
 					"--webhookAllow or --allowPrivateWebhooks\n", host)
 			}
-			return printOne(command, append(webhookRow(record), property{"secret", plain}))
+			return printOne(command, append(columns(record, webhookColumns...), property{"secret", plain}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
@@ -72,10 +74,9 @@ func webhookRotate(app core.App) *cobra.Command {
 		Use:         "rotate ID",
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			plain, err := delivery.RotateSecret(app, args[0])
+			plain, err := webhook.RotateSecret(app, args[0])
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
@@ -89,7 +90,6 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
@@ -120,7 +120,6 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "recover ID --since TIME",
 		Short:   "Queue again all events since a time that failed or were never attempted",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
-		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			at, err := time.Parse(time.RFC3339, since)
 			if err != nil {
@@ -132,7 +131,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 				return notFound(err, "webhook", args[0])
 			}
 			if !recovery.DryRun {
-				if err := audit.WriteAbout(app, audit.Recovered, delivery.WebhooksCollection, args[0]); err != nil {
+				if err := audit.WriteAbout(app, audit.Recovered, webhook.CollectionName, args[0]); err != nil {
 					return err
 				}
 			}
@@ -151,10 +150,9 @@ func webhookEnable(app core.App) *cobra.Command {
 		Use:         "enable ID",
 		Short:       "Enable a disabled webhook and send its pending deliveries",
 		Example:     "  contactbase webhook enable <id>",
-		Args:        exactArgs,
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
+			record, err := app.FindRecordById(webhook.CollectionName, args[0])
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
@@ -162,29 +160,15 @@ func webhookEnable(app core.App) *cobra.Command {
 			if err := app.Save(record); err != nil {
 				return validationError("enabling the webhook", err)
 			}
-			return printOne(command, webhookRow(record))
+			return printOne(command, columns(record, webhookColumns...))
 		}),
 	}
 }
 
 // warnDisabled warns if the webhook is disabled and so receives nothing.
 func warnDisabled(command *cobra.Command, app core.App, id string) {
-	record, err := app.FindRecordById(delivery.WebhooksCollection, id)
+	record, err := app.FindRecordById(webhook.CollectionName, id)
 	if err == nil && record.GetBool("disabled") {
 		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
-	}
-}
-
-func webhookRow(record *core.Record) row {
-	return row{
-		{"id", record.Id},
-		{"tenant", record.GetString("tenant")},
-		{"name", record.GetString("name")},
-		{"url", record.GetString("url")},
-		{"events", record.GetStringSlice("events")},
-		{"filter", record.GetString("filter")},
-		{"maxPerSecond", record.GetInt("maxPerSecond")},
-		{"disabled", record.GetBool("disabled")},
-		{"disabledReason", record.GetString("disabledReason")},
 	}
 }

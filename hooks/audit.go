@@ -9,16 +9,16 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // bindAudit writes the audit log. Its hooks come first, so that their transactions contain whatever other hooks do.
 func bindAudit(app core.App) {
-	audited := []string{tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName}
+	audited := []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 	app.OnRecordCreateExecute(audited...).BindFunc(auditCreate)
 	app.OnRecordUpdateExecute(audited...).BindFunc(auditUpdate)
 	app.OnRecordDeleteExecute(audited...).BindFunc(auditDelete)
@@ -82,7 +82,7 @@ func auditUpdate(e *core.RecordEvent) error {
 }
 
 func isRotated(record *core.Record) bool {
-	return record.GetRaw(delivery.RotatedMark) != nil || record.GetRaw(credential.RotatedMark) != nil
+	return record.GetRaw(credential.RotatedMark) != nil
 }
 
 func auditDelete(e *core.RecordEvent) error {

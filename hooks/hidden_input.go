@@ -7,18 +7,18 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
+	"contactbase/internal/webhook"
 )
 
 // membersInput are the collections in which members create records.
-var membersInput = []string{credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName}
+var membersInput = []string{credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
 // hiddenInput has the hidden fields that members write although they cannot read them, by collection.
 var hiddenInput = map[string][]string{
-	delivery.WebhooksCollection: {"secret", "headers"},
-	inbound.CollectionName:      {"verifySecret"},
+	webhook.CollectionName: {"secret", "headers"},
+	inbound.CollectionName: {"verifySecret"},
 }
 
 // fromMember is the custom value that marks a record with the input of a member.
@@ -98,10 +98,10 @@ func origin(address string) string {
 }
 
 // noteOwner stores whether a member set the URL of a webhook, when the URL changes. Such a webhook reaches public addresses only.
-func noteOwner(webhook *core.Record) {
-	if webhook.IsNew() || webhook.GetString("url") != webhook.Original().GetString("url") {
-		webhook.Set(delivery.MemberOwnedField, webhook.GetRaw(fromMember) != nil)
+func noteOwner(record *core.Record) {
+	if record.IsNew() || record.GetString("url") != record.Original().GetString("url") {
+		record.Set(webhook.MemberOwnedField, record.GetRaw(fromMember) != nil)
 		return
 	}
-	restore(webhook, delivery.MemberOwnedField)
+	restore(record, webhook.MemberOwnedField)
 }

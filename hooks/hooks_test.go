@@ -12,9 +12,9 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
+	"contactbase/internal/webhook"
 )
 
 // outbox returns the types and payloads of all events, oldest first.
@@ -66,7 +66,8 @@ func TestEveryWritePathEmits(t *testing.T) {
 		t.Errorf("an invalid phone gives %d", got.Status)
 	}
 	_, payloads := outbox(t, app)
-	if got, _ := json.Marshal(payloads[1]["previous"]); string(got) != `{"company":null}` {
+	update := payloads[1] // after the creation
+	if got, _ := json.Marshal(update["previous"]); string(got) != `{"company":null}` {
 		t.Errorf("previous is %s", got)
 	}
 	settings := client.Do("PATCH", "/api/settings", `{"batch":{"enabled":true,"maxRequests":10,"timeout":3}}`)
@@ -195,7 +196,7 @@ func TestWebhookHeadersAreHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sent, err := delivery.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
+	if sent, err := webhook.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
 		t.Errorf("sent are %v, %v", sent, err)
 	}
 }

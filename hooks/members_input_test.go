@@ -13,9 +13,9 @@ import (
 
 	"github.com/pocketbase/dbx"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/secret"
 	"contactbase/internal/testkit"
+	"contactbase/internal/webhook"
 )
 
 // storedSecret returns a sealed field in plain text.
@@ -44,7 +44,7 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 		if got.JSON()["secret"] != wantSecret || strings.Contains(string(got.Body), "hunter") || d.storedSecret("webhooks", id, "secret") != wantSecret {
 			t.Errorf("%s gives %s", what, got.Body)
 		}
-		sent, err := delivery.SentHeaders(d.app, d.reload("webhooks", id).GetString("sealedHeaders"))
+		sent, err := webhook.SentHeaders(d.app, d.reload("webhooks", id).GetString("sealedHeaders"))
 		if err != nil || sent["X-Token"] != wantHeader || d.reload("webhooks", id).GetString("previousSecret") != "" {
 			t.Errorf("after %s, %v is sent (%v)", what, sent, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // bindRecipients fans out pending events before webhooks change, so that earlier events go to the webhooks as they were.
@@ -22,9 +23,9 @@ func bindRecipients(app core.App, deliveries delivery.Participant) {
 			return e.Next()
 		})
 	}
-	app.OnRecordCreateExecute(delivery.WebhooksCollection).BindFunc(change)
-	app.OnRecordUpdateExecute(delivery.WebhooksCollection, tenant.CollectionName).BindFunc(change)
-	app.OnRecordDeleteExecute(delivery.WebhooksCollection, tenant.CollectionName).BindFunc(change)
+	app.OnRecordCreateExecute(webhook.CollectionName).BindFunc(change)
+	app.OnRecordUpdateExecute(webhook.CollectionName, tenant.CollectionName).BindFunc(change)
+	app.OnRecordDeleteExecute(webhook.CollectionName, tenant.CollectionName).BindFunc(change)
 
 	app.OnRecordDelete(contact.CollectionName).BindFunc(func(e *core.RecordEvent) error {
 		if err := fanOutBefore(e, deliveries); err != nil { // the deletion fans out the rest before it decides what to erase

@@ -7,9 +7,9 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
+	"contactbase/internal/webhook"
 )
 
 // change saves a record with a new value, or deletes it if there is none.
@@ -35,11 +35,11 @@ var recipientCases = map[string]struct {
 	change          func(t *testing.T, app core.App, id string) error
 	told            bool
 }{
-	"a webhook is disabled":           {map[string]any{}, nil, delivery.WebhooksCollection, change(delivery.WebhooksCollection, "disabled", true), true},
-	"a webhook is enabled":            {map[string]any{"disabled": true}, nil, delivery.WebhooksCollection, change(delivery.WebhooksCollection, "disabled", false), false},
-	"a webhook asks for other kinds":  {map[string]any{}, nil, delivery.WebhooksCollection, change(delivery.WebhooksCollection, "events", []string{"contact.deleted"}), true},
-	"a webhook asks for more kinds":   {map[string]any{"events": []string{"contact.deleted"}}, nil, delivery.WebhooksCollection, change(delivery.WebhooksCollection, "events", nil), false},
-	"a webhook is deleted":            {map[string]any{}, nil, delivery.WebhooksCollection, change(delivery.WebhooksCollection, "", nil), true},
+	"a webhook is disabled":           {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "disabled", true), true},
+	"a webhook is enabled":            {map[string]any{"disabled": true}, nil, webhook.CollectionName, change(webhook.CollectionName, "disabled", false), false},
+	"a webhook asks for other kinds":  {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", []string{"contact.deleted"}), true},
+	"a webhook asks for more kinds":   {map[string]any{"events": []string{"contact.deleted"}}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", nil), false},
+	"a webhook is deleted":            {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "", nil), true},
 	"a tenant loses the paid feature": {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", false), true},
 	"a tenant gets the paid feature":  {map[string]any{}, map[string]any{"apiEnabled": false}, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", true), false},
 	"a tenant is deleted":             {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "", nil), true},
@@ -67,7 +67,7 @@ func TestChangesOfRecipientsFanOutFirst(t *testing.T) {
 				if c.webhook != nil {
 					values := map[string]any{"tenant": ids[tenant.CollectionName], "url": "https://hooks.example.com"}
 					maps.Copy(values, c.webhook)
-					ids[delivery.WebhooksCollection] = testkit.Record(t, app, delivery.WebhooksCollection, values).Id
+					ids[webhook.CollectionName] = testkit.Record(t, app, webhook.CollectionName, values).Id
 				}
 				testkit.Record(t, app, "contacts", map[string]any{"tenant": ids[tenant.CollectionName], "name": "Ada"})
 				if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil); n != 0 {

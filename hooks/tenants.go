@@ -7,29 +7,29 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // bindOwners deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
 func bindOwners(app core.App, wake func()) {
-	owners := []string{tenant.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
+	owners := []string{tenant.CollectionName, webhook.CollectionName, inbound.CollectionName}
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)
 	app.OnRecordAfterDeleteSuccess(owners...).BindFunc(func(e *core.RecordEvent) error {
 		wake()
 		return e.Next()
 	})
-	app.OnRecordCreateExecute(credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName).BindFunc(createOwned)
+	app.OnRecordCreateExecute(credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName).BindFunc(createOwned)
 }
 
 // bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records, so that a member who changes a
 // name would undo a change of the role that was made meanwhile, and anybody the revocation of a key.
 func bindPartialUpdates(app core.App) {
-	app.OnRecordUpdateRequest(tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName).
+	app.OnRecordUpdateRequest(tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName).
 		BindFunc(func(e *core.RecordRequestEvent) error {
 			e.Record.IgnoreUnchangedFields(true)
 			return e.Next()

@@ -8,9 +8,11 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/webhook"
 )
 
 // plainSecret is where a webhook's record carries its secret from the request to the one response that shows it.
@@ -23,17 +25,17 @@ const (
 )
 
 func bindWebhooks(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
-	app.OnRecordCreate(delivery.WebhooksCollection).BindFunc(newWebhookSecret)
-	app.OnRecordUpdate(delivery.WebhooksCollection).BindFunc(keepWebhookSecret)
-	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
-		if err := delivery.ValidateWebhook(e.Record, sender); err != nil {
+	app.OnRecordCreate(webhook.CollectionName).BindFunc(newWebhookSecret)
+	app.OnRecordUpdate(webhook.CollectionName).BindFunc(keepWebhookSecret)
+	app.OnRecordValidate(webhook.CollectionName).BindFunc(func(e *core.RecordEvent) error {
+		if err := webhook.Validate(e.Record, sender.CheckURL); err != nil {
 			return err
 		}
 		return validateOwned(e)
 	})
-	app.OnRecordUpdateExecute(delivery.WebhooksCollection).BindFunc(writeOwner)
-	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showWebhook)
-	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
+	app.OnRecordUpdateExecute(webhook.CollectionName).BindFunc(writeOwner)
+	app.OnRecordEnrich(webhook.CollectionName).BindFunc(showWebhook)
+	app.OnRecordAfterUpdateSuccess(webhook.CollectionName).BindFunc(func(e *core.RecordEvent) error {
 		wake() // a webhook that was enabled again has events to deliver
 		return e.Next()
 	})
@@ -56,7 +58,7 @@ func newWebhookSecret(e *core.RecordEvent) error {
 		return err
 	}
 	e.Record.Set("sealedHeaders", "")
-	if err := delivery.SealHeaders(e.App, e.Record); err != nil {
+	if err := webhook.SealHeaders(e.App, e.Record); err != nil {
 		return err
 	}
 	return e.Next()
@@ -72,7 +74,7 @@ func writeOwner(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		values := dbx.Params{delivery.MemberOwnedField: e.Record.GetBool(delivery.MemberOwnedField)}
+		values := dbx.Params{webhook.MemberOwnedField: e.Record.GetBool(webhook.MemberOwnedField)}
 		if leavesHost(e.Record) {
 			values["sealedHeaders"] = e.Record.GetString("sealedHeaders")
 		}
@@ -87,7 +89,7 @@ func writeOwner(e *core.RecordEvent) error {
 // keepWebhookSecret stores a new secret that an admin typed, and otherwise keeps the current one.
 func keepWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
-	if e.Record.GetRaw(delivery.RotatedMark) == nil {
+	if e.Record.GetRaw(credential.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
 		if leavesHost(e.Record) {
 			e.Record.Set("sealedHeaders", "") // they may hold a token for the present host
@@ -102,7 +104,7 @@ func keepWebhookSecret(e *core.RecordEvent) error {
 			}
 		}
 	}
-	if err := delivery.SealHeaders(e.App, e.Record); err != nil {
+	if err := webhook.SealHeaders(e.App, e.Record); err != nil {
 		return err
 	}
 	if !e.Record.GetBool("disabled") {
@@ -131,11 +133,11 @@ func showWebhook(e *core.RecordEnrichEvent) error {
 	if err := e.Next(); err != nil {
 		return err
 	}
-	names, err := delivery.HeaderNames(e.App, e.Record)
+	names, err := webhook.HeaderNames(e.App, e.Record)
 	if err != nil {
 		return err
 	}
-	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders", delivery.MemberOwnedField)
+	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders", webhook.MemberOwnedField)
 	shown := map[string]any{"headerNames": names}
 	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
 		shown["secret"] = plain

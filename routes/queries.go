@@ -13,16 +13,16 @@ import (
 	"github.com/pocketbase/pocketbase/tools/subscriptions"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 const queriesMiddlewareID = "contactbaseQueries"
 
 // membersCollections are the collections whose rules admit members.
-var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
+var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName}
 
 // plainQueries keeps everybody but superusers from following relations in the queries of the records API. PocketBase applies a filter to
 // all rows before the rule, so that its duration would tell about other tenants, and a chain of relations can take minutes.

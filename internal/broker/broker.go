@@ -90,7 +90,7 @@ func (b *Broker) CheckURL(target *url.URL) error {
 		return errors.New("is for NATS, but the server runs without --nats; set --nats to the URL of a NATS server")
 	}
 	subject := target.Opaque
-	if target.String() != Scheme+":"+subject || checkSubject(subject) != nil {
+	if target.String() != Scheme+":"+subject || strings.ContainsAny(subject, "*>") || checkPattern(subject) != nil {
 		return errors.New("must be nats: followed by a subject without wildcards, such as nats:contactbase.contacts")
 	}
 	if !slices.ContainsFunc(b.options.Subjects, func(pattern string) bool { return matches(pattern, subject) }) {
@@ -112,7 +112,8 @@ func (b *Broker) Deliver(ctx context.Context, job *delivery.Job, header http.Hea
 	if err != nil {
 		return fmt.Errorf("cannot connect to NATS: %w", err)
 	}
-	message := &nats.Msg{Subject: target.Opaque, Data: job.Payload, Header: messageHeader(header, job.EventID)}
+	message := &nats.Msg{Subject: target.Opaque, Data: job.Payload, Header: nats.Header(header.Clone())}
+	message.Header.Set(nats.MsgIdHdr, event.IDPrefix+job.EventID)
 	reply, err := connection.RequestMsgWithContext(ctx, message)
 	if err != nil {
 		return explain(err, target.Opaque)
@@ -135,13 +136,6 @@ func readAck(reply []byte) error {
 		return errors.New("the subject has a subscriber that responds in place of a stream")
 	}
 	return nil
-}
-
-// messageHeader returns the headers of an HTTP delivery, with the event's id as the id of the message.
-func messageHeader(header http.Header, eventID string) nats.Header {
-	message := nats.Header(header.Clone())
-	message.Set(nats.MsgIdHdr, event.IDPrefix+eventID)
-	return message
 }
 
 // explain replaces some errors by messages that say what an admin can do.
@@ -233,14 +227,6 @@ func (b *Broker) Close() {
 	if b.connection != nil {
 		b.connection.Close()
 	}
-}
-
-// checkSubject checks a subject without wildcards.
-func checkSubject(subject string) error {
-	if strings.ContainsAny(subject, "*>") {
-		return errors.New("has a wildcard")
-	}
-	return checkPattern(subject)
 }
 
 // checkPattern checks a subject with or without wildcards.

@@ -1,7 +1,6 @@
 package credential
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -24,21 +23,13 @@ const (
 // fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 
-// RotatedMark is the custom value that marks the record of a key or token that is being rotated.
+// RotatedMark is the custom value that marks a record whose key, token or secret is being rotated. The hooks that refuse secrets from
+// clients accept it.
 const RotatedMark = "@rotated"
 
 // Key is the proxy of an API key's record.
 type Key struct {
 	core.BaseRecordProxy
-}
-
-// NewKey returns an unsaved key. Saving it mints it.
-func NewKey(app core.App) (*Key, error) {
-	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
-	if err != nil {
-		return nil, fmt.Errorf("finding the collection of API keys: %w", err)
-	}
-	return KeyOf(core.NewRecord(collection)), nil
 }
 
 // KeyOf wraps the record of an API key.
@@ -47,24 +38,6 @@ func KeyOf(record *core.Record) *Key {
 	k.SetProxyRecord(record)
 	return k
 }
-
-// Tenant returns the id of the key's tenant.
-func (k *Key) Tenant() string { return k.GetString("tenant") }
-
-// SetTenant sets the tenant by id.
-func (k *Key) SetTenant(id string) { k.Set("tenant", id) }
-
-// Name returns the key's name.
-func (k *Key) Name() string { return k.GetString("name") }
-
-// SetName sets the key's name.
-func (k *Key) SetName(name string) { k.Set("name", name) }
-
-// Permissions returns what the key may do; none means everything.
-func (k *Key) Permissions() []string { return k.GetStringSlice("permissions") }
-
-// SetPermissions sets what the key may do; none means everything.
-func (k *Key) SetPermissions(permissions []string) { k.Set("permissions", permissions) }
 
 // Prefix returns the part of the key that lists show.
 func (k *Key) Prefix() string { return k.GetString("prefix") }

@@ -65,15 +65,9 @@ func (k *Key) checkActive(now time.Time) error {
 
 // succeed creates a key with old's permissions and expiry.
 func succeed(app core.App, old *Key) (*Key, error) {
-	successor, err := NewKey(app)
-	if err != nil {
-		return nil, err
-	}
-	successor.SetTenant(old.Tenant())
-	successor.SetName(old.Name())
-	successor.SetPermissions(old.Permissions())
-	if expires := old.Expires(); !expires.IsZero() {
-		successor.SetExpires(expires.Time())
+	successor := KeyOf(core.NewRecord(old.Collection()))
+	for _, field := range []string{"tenant", "name", "permissions", "expires"} {
+		successor.Set(field, old.Get(field))
 	}
 	return successor, app.Save(successor)
 }

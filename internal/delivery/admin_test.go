@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/secret"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
+	"contactbase/internal/webhook"
 )
 
 func TestPing(t *testing.T) {
@@ -81,8 +82,8 @@ func TestRotateSecret(t *testing.T) {
 	var signature http.Header
 	url := receiver(t, func(_ http.ResponseWriter, r *http.Request) { signature = r.Header })
 	before := secret.New()
-	webhook := testkit.Webhook(t, app, tenant, url, before)
-	after, err := delivery.RotateSecret(app, webhook)
+	id := testkit.Webhook(t, app, tenant, url, before)
+	after, err := webhook.RotateSecret(app, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestRotateSecret(t *testing.T) {
 		return []byte(payload)
 	}
 	ping := func() []byte {
-		attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), webhook)
+		attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func TestRotateSecret(t *testing.T) {
 	if verifies(before, sent) || !verifies(after, sent) {
 		t.Error("the old secret should not sign after its time")
 	}
-	if _, err := delivery.RotateSecret(app, "nothing"); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := webhook.RotateSecret(app, "nothing"); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }

@@ -19,6 +19,9 @@ const (
 
 	// clockTolerance is how far the clock may go back without rescheduling: no more than deliveries may be late anyway.
 	clockTolerance = time.Second
+
+	// stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
+	stuckAfter = 30 * time.Second
 )
 
 // The default limits of Options.
@@ -60,9 +63,9 @@ type Engine struct {
 	stop    chan context.Context
 	begun   bool // Start was called
 	ended   chan struct{}
-	failure error // of the last commit, once ended is closed
-	pulse   pulse
-	flying  atomic.Int64 // attempts in flight, for the metrics
+	failure error                // of the last commit, once ended is closed
+	last    atomic.Pointer[beat] // nil if the engine does not run
+	flying  atomic.Int64         // attempts in flight, for the metrics
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
@@ -118,10 +121,10 @@ func (e *Engine) Wake() {
 // Start starts to send once no other engine sends for the same data directory. Call it once.
 func (e *Engine) Start() {
 	e.begun = true
-	e.pulse.beat(nil)
+	e.beat(nil)
 	go func() {
 		defer close(e.ended)
-		defer e.pulse.stop()
+		defer e.last.Store(nil)
 		if release := e.lock(); release != nil {
 			defer release()
 			e.failure = e.run()
@@ -151,6 +154,29 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	if e.failure != nil {
 		return fmt.Errorf("stopping the delivery engine: %w", e.failure)
+	}
+	return nil
+}
+
+// beat is the engine's state for other goroutines.
+type beat struct {
+	at    time.Time // when the engine was last without a call of the store under way
+	fault error     // why it cannot send
+}
+
+func (e *Engine) beat(fault error) { e.last.Store(&beat{time.Now(), fault}) }
+
+// Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another process sends for
+// the data directory is working.
+func (e *Engine) Working() error {
+	last := e.last.Load()
+	switch {
+	case last == nil:
+		return errors.New("the delivery engine does not run")
+	case last.fault != nil:
+		return fmt.Errorf("the delivery engine cannot lock the data directory: %w", last.fault)
+	case time.Since(last.at) > stuckAfter:
+		return fmt.Errorf("the delivery engine has been stuck for %s", time.Since(last.at).Round(time.Second))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (e *Engine) lock() (release func()) {
 		default:
 			e.app.Logger().Error("the delivery engine cannot lock the data directory, and sends nothing", "error", err)
 		}
-		e.pulse.beat(err)
+		e.beat(err)
 		select {
 		case <-e.stop:
 			return nil

@@ -28,7 +28,7 @@ func (e *Engine) run() error {
 		}
 		wait := tickInterval
 		if !busy {
-			e.pulse.beat(nil)
+			e.beat(nil)
 			var operation any
 			if operation, wait = d.next(e.instant()); operation != nil {
 				busy = true

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pocketbase/pocketbase/tools/types"
+
 	"contactbase/internal/stamp"
 )
 
@@ -67,25 +69,29 @@ type Attempt struct {
 	Outcome         Outcome
 }
 
-// MarshalJSON returns the attempt as the superuser routes answer it.
+// ShownAttempt is an attempt as the superuser routes answer it.
+type ShownAttempt struct {
+	ID              string        `json:"id,omitempty" db:"id"` // "" in the answer to a ping
+	Delivery        string        `json:"delivery" db:"delivery"`
+	Number          int           `json:"number" db:"number"` // from 1
+	Started         string        `json:"started" db:"started"`
+	DurationMs      int64         `json:"durationMs" db:"durationMs"`
+	Status          *int          `json:"status" db:"status"` // nil without a response
+	Error           *string       `json:"error" db:"error"`   // nil if there was a complete response
+	RequestHeaders  types.JSONRaw `json:"requestHeaders" db:"requestHeaders"`
+	ResponseHeaders types.JSONRaw `json:"responseHeaders" db:"responseHeaders"`
+	ResponseBody    string        `json:"responseBody" db:"responseBody"` // the first 16 KiB
+}
+
+// MarshalJSON encodes the attempt as a ShownAttempt.
 func (a *Attempt) MarshalJSON() ([]byte, error) {
-	answer := struct {
-		Delivery        string          `json:"delivery"`
-		Number          int             `json:"number"`
-		Started         string          `json:"started"`
-		DurationMs      int64           `json:"durationMs"`
-		Status          *int            `json:"status"`
-		Error           *string         `json:"error"`
-		RequestHeaders  json.RawMessage `json:"requestHeaders"`
-		ResponseHeaders json.RawMessage `json:"responseHeaders"`
-		ResponseBody    string          `json:"responseBody"`
-	}{
+	answer := ShownAttempt{
 		Delivery:        a.DeliveryID,
 		Number:          a.Number,
 		Started:         stamp.Shown(a.Started),
 		DurationMs:      a.Duration.Milliseconds(),
-		RequestHeaders:  json.RawMessage(a.RequestHeaders),
-		ResponseHeaders: json.RawMessage(a.ResponseHeaders),
+		RequestHeaders:  types.JSONRaw(a.RequestHeaders),
+		ResponseHeaders: types.JSONRaw(a.ResponseHeaders),
 		ResponseBody:    a.ResponseBody,
 	}
 	if a.Status != 0 {

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -67,25 +69,30 @@ func TestListen(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	ctx, cancel := context.WithCancel(t.Context())
-	var forwarded []string
-	l := &listen.Listener{
-		Feed:     installation(t, page("c2", "1", "2"), page("c2"), page("c3", "3")),
-		Endpoint: &delivery.Endpoint{URL: receiver.URL, Secrets: []string{secret}},
-		Sender:   delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), "test"),
-		Cursor:   "c1",
-		Forwarded: func(f listen.Forwarded) error {
-			if forwarded = append(forwarded, f.ID); f.Attempt.Status != http.StatusTeapot {
-				t.Errorf("the attempt is %+v", f.Attempt)
-			}
-			if len(forwarded) == 3 {
+	var printed strings.Builder
+	r := &listen.Run{
+		URL: installation(t, page("c2", "1", "2"), page("c2"), page("c3", "3")).URL, Key: "a key", Forward: receiver.URL, From: "c1",
+		Sender: delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), "test"),
+		File:   listen.CursorFile(filepath.Join(t.TempDir(), "cursor")),
+		Out: writer(func(text string) {
+			if printed.WriteString(text); strings.Contains(text, "evt_3") {
 				cancel()
 			}
-			return nil
-		},
+		}),
 	}
-	if err := l.Listen(ctx); err != nil || !slices.Equal(forwarded, []string{"evt_1", "evt_2", "evt_3"}) || l.Cursor != "evt_3" && l.Cursor != "c3" {
-		t.Errorf("forwarded are %q up to %s, %v", forwarded, l.Cursor, err)
+	err := r.Listen(ctx)
+	forwarded := regexp.MustCompile("evt_.  418").FindAllString(printed.String(), -1)
+	if cursor, _ := r.File.Read(); err != nil || !slices.Equal(forwarded, []string{"evt_1  418", "evt_2  418", "evt_3  418"}) || cursor != "evt_3" {
+		t.Errorf("it prints %s up to %s, %v", &printed, cursor, err)
 	}
+}
+
+// writer passes on what is written.
+type writer func(text string)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
 }
 
 // An error that may pass is reported and retried; any other ends the listener with the installation's message.

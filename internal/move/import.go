@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // errElsewhere means that another process continues or has ended the import.
@@ -246,7 +247,7 @@ func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 		return errElsewhere
 	}
 	t := tables[at.step]
-	if t.name == delivery.WebhooksCollection { // webhooks receive no events from before the move
+	if t.name == webhook.CollectionName { // webhooks receive no events from before the move
 		if err := i.Deliveries.FanOut(i.ctx, tx); err != nil {
 			return err
 		}

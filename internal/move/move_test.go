@@ -110,7 +110,7 @@ func newTarget(t testing.TB) core.App {
 	testkit.Webhook(t, app, resident, "https://hooks.example.com", "")
 	for range 3 {
 		write := &event.Event{Kind: event.ContactUpdated, TenantID: resident, Data: struct{}{}}
-		if err := event.Write(app, write, time.Now()); err != nil {
+		if err := testkit.WriteEvent(app, write, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/security"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/member"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/webhook"
 )
 
 // How many rows are read at once, and after how many bytes reading stops.
@@ -57,7 +57,7 @@ func (i *importing) stored(t *table, column string, value any) (any, error) {
 	switch {
 	case t.name == member.CollectionName && column == core.FieldNameTokenKey:
 		return security.RandomString(tokenKeyLength), nil // everybody signs in again
-	case t.name == delivery.WebhooksCollection && column == delivery.MemberOwnedField && i.distrusts():
+	case t.name == webhook.CollectionName && column == webhook.MemberOwnedField && i.distrusts():
 		return true, nil
 	case text != "" && slices.Contains(t.secrets, column):
 		return secret.Seal(i.App, text)

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"contactbase/internal/disk"
 	"contactbase/internal/lockfile"
 )
 
@@ -78,4 +80,17 @@ func Sweep(dataDir string) error {
 		}
 	}
 	return nil
+}
+
+// Room returns how many bytes the database of an archive may take in the data directory: half of the free space above
+// --minFreeDisk, minFree bytes. An import writes its rows beside it, and an export the archive.
+func Room(dataDir string, minFree uint64) (int64, error) {
+	space, err := disk.Of(dataDir)
+	if err != nil {
+		return 0, fmt.Errorf("reading the free disk space of the data directory: %w", err)
+	}
+	if space.Free <= minFree {
+		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
+	}
+	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }

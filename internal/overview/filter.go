@@ -8,8 +8,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery/filter"
 	"contactbase/internal/event"
+	"contactbase/internal/webhook/filter"
 )
 
 // maxFiltered is the number of a tenant's last events that a filter is tried with.

@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
 
 // deletion is a deleted record that may still have dependents.
@@ -46,7 +47,7 @@ func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) e
 		switch d.collection {
 		case tenant.CollectionName:
 			err = s.tenant()
-		case delivery.WebhooksCollection:
+		case webhook.CollectionName:
 			err = s.webhook()
 		case inbound.CollectionName:
 			err = s.inbound()
@@ -121,7 +122,7 @@ func (s sweep) forget(tx core.App) error {
 }
 
 // dependents has functions that delete the dependents of a tenant's record, by its collection.
-var dependents = map[string]func(sweep) error{delivery.WebhooksCollection: sweep.webhook, inbound.CollectionName: sweep.inbound}
+var dependents = map[string]func(sweep) error{webhook.CollectionName: sweep.webhook, inbound.CollectionName: sweep.inbound}
 
 func (s sweep) rowsOfTenant(table *tenant.Table) error {
 	switch table.Deletion {
@@ -142,7 +143,7 @@ func (s sweep) webhook() error {
 	if err != nil {
 		return err
 	}
-	return s.detach(delivery.WebhooksCollection, s.id)
+	return s.detach(webhook.CollectionName, s.id)
 }
 
 // inbound deletes the requests of an inbound webhook.

@@ -18,34 +18,11 @@ type Tenant struct {
 	core.BaseRecordProxy
 }
 
-// New returns an unsaved tenant.
-func New(app core.App) (*Tenant, error) {
-	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
-	if err != nil {
-		return nil, fmt.Errorf("finding the collection of tenants: %w", err)
-	}
-	t := &Tenant{}
-	t.SetProxyRecord(core.NewRecord(collection))
-	return t, nil
-}
-
 // Name returns the tenant's name.
 func (t *Tenant) Name() string { return t.GetString("name") }
 
-// SetName sets the tenant's name.
-func (t *Tenant) SetName(name string) { t.Set("name", name) }
-
-// APIEnabled reports whether the tenant has API access.
-func (t *Tenant) APIEnabled() bool { return t.GetBool("apiEnabled") }
-
-// SetAPIEnabled turns API access on or off.
-func (t *Tenant) SetAPIEnabled(enabled bool) { t.Set("apiEnabled", enabled) }
-
 // RateLimit returns the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
-
-// SetRateLimit sets the requests per minute of each of the tenant's keys; 0 is the default.
-func (t *Tenant) SetRateLimit(perMinute int) { t.Set("rateLimit", perMinute) }
 
 // Find returns the tenant with this id or, failing that, the only one with this name.
 func Find(app core.App, idOrName string) (*Tenant, error) {

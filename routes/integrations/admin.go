@@ -19,6 +19,7 @@ import (
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 	"contactbase/routes/envelope"
 )
 
@@ -37,7 +38,7 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 }
 
 func (s *server) rotateWebhook(e *core.RequestEvent) error {
-	secret, err := delivery.RotateSecret(e.App, e.Request.PathValue("id"))
+	secret, err := webhook.RotateSecret(e.App, e.Request.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	if !input.DryRun {
 		s.Wake()
-		if err := audit.WriteAbout(e.App, audit.Recovered, delivery.WebhooksCollection, e.Request.PathValue("id")); err != nil {
+		if err := audit.WriteAbout(e.App, audit.Recovered, webhook.CollectionName, e.Request.PathValue("id")); err != nil {
 			return err
 		}
 	}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/filter"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/overview"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
+	"contactbase/internal/webhook/filter"
 	"contactbase/routes/envelope"
 )
 
@@ -67,13 +67,13 @@ func (r *filterRequest) owner(app core.App) (string, error) {
 		return "", fault.InvalidField("tenant", fault.CodeRequired, "must be the ID of a tenant, unless webhook is the ID of a webhook")
 	}
 	if r.Webhook != "" {
-		webhook, err := app.FindRecordById(delivery.WebhooksCollection, r.Webhook)
+		record, err := app.FindRecordById(webhook.CollectionName, r.Webhook)
 		if errors.Is(err, sql.ErrNoRows) {
 			return "", fault.InvalidField("webhook", fault.CodeInvalidValue, "must be the ID of a webhook")
 		} else if err != nil {
 			return "", err
 		}
-		return webhook.GetString("tenant"), nil
+		return record.GetString("tenant"), nil
 	}
 	_, err := app.FindRecordById(tenant.CollectionName, r.Tenant)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -14,6 +14,7 @@ import (
 	"contactbase/internal/loop"
 	"contactbase/internal/replica"
 	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 	"contactbase/routes/limit"
 )
 
@@ -61,7 +62,7 @@ type route struct {
 const (
 	tenantsTable    = tenant.CollectionName
 	keysTable       = credential.CollectionName
-	webhooksTable   = delivery.WebhooksCollection
+	webhooksTable   = webhook.CollectionName
 	inboundTable    = inbound.CollectionName
 	requestsTable   = inbound.RequestsCollection
 	contactsTable   = contact.CollectionName

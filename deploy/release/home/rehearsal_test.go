@@ -28,7 +28,7 @@ func TestRehearsal(t *testing.T) {
 	root := copySources(t)
 	move(t, root, acme)
 	run(t, filepath.Join(root, "clients/go"), nil, "go", "test", "./...")
-	run(t, root, nil, "go", "test", "./internal/fault", "./internal/delivery/filter", "./internal/inbound/payload")
+	run(t, root, nil, "go", "test", "./internal/fault", "./internal/webhook/filter", "./internal/inbound/payload")
 	t.Log("tests of the copy pass")
 
 	env := publishModules(t, root)

@@ -59,6 +59,34 @@ func Suggest(app core.App, columns []string) (Mapping, error) {
 	return mapping, nil
 }
 
+// Complete returns the mapping of the columns that has the given targets, by the column's index and "" to skip it, and for the others what
+// Suggest returns. unknown are the columns that are neither given nor recognized. Only the match id, or "" for the default one, maps a
+// recognized column to the id.
+func Complete(app core.App, columns []string, given map[int]string, match string) (mapping Mapping, unknown []string, err error) {
+	suggested, err := Suggest(app, columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	mapping = make(Mapping, len(columns))
+	for i, target := range given {
+		mapping[i] = target
+	}
+	for i, target := range suggested {
+		if _, some := given[i]; !some && !slices.Contains(mapping, target) {
+			mapping[i] = target
+		}
+	}
+	decided := slices.Clone(mapping)
+	for i := range given {
+		decided[i] = columns[i]
+	}
+	unknown = decided.Unknown(columns)
+	if i := slices.Index(mapping, ID); i >= 0 && match != "" && match != ID && given[i] == "" {
+		mapping[i] = ""
+	}
+	return mapping, unknown, nil
+}
+
 // calledLike returns the target whose name differs from the column's only in case and punctuation, or "" if there is none or more than one.
 func calledLike(targets []string, column string) (found string) {
 	for _, target := range targets {

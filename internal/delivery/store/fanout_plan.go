@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/filter"
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/webhook/filter"
 )
 
 // fannedOut has the statements that fan out events, the number of events and of rows, and the endpoints with new pending deliveries.

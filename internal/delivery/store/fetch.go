@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/webhook"
 )
 
 // dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in ?4.
@@ -156,7 +157,7 @@ func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint,
 	if err != nil {
 		return nil, err
 	}
-	endpoint.Headers, endpoint.Fault = delivery.SentHeaders(s.app, headers)
+	endpoint.Headers, endpoint.Fault = webhook.SentHeaders(s.app, headers)
 	stored := []string{current}
 	if previous != "" && until > stamp.Stored(now) {
 		stored = append(stored, previous)

@@ -6,7 +6,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"contactbase/internal/delivery/filter"
+	"contactbase/internal/webhook/filter"
 )
 
 // passes is the condition that the payload %s passes the filter of a webhook w.

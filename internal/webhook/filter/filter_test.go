@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/delivery/filter"
+	"contactbase/internal/webhook/filter"
 )
 
 const (

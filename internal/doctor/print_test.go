@@ -1,28 +1,22 @@
-package cmd
+package doctor
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/pocketbase/pocketbase/core"
-
-	"contactbase/internal/doctor"
 )
 
 // Findings are wrapped to the width of a screen, without losing text.
 func TestFindingsAreWrapped(t *testing.T) {
 	t.Parallel()
-	command := NewDoctorCommand(core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()}))
 	var out bytes.Buffer
-	command.SetOut(&out)
 	advice := strings.TrimSpace(strings.Repeat("see what it ansẅers ", 20))
 	path := strings.Repeat("/folder", 30)
-	if err := printFindings(command, []doctor.Finding{
-		{Check: "disk", Status: doctor.OK, Found: "there is room"},
-		{Check: "webhooks", Status: doctor.Warning, Found: strings.TrimSpace(strings.Repeat("takes nothing ", 20)), Advice: advice},
-		{Check: "permissions", Status: doctor.Failed, Found: "this user cannot write to " + path},
+	if err := Print(&out, []Finding{
+		{Check: "disk", Status: OK, Found: "there is room"},
+		{Check: "webhooks", Status: Warning, Found: strings.TrimSpace(strings.Repeat("takes nothing ", 20)), Advice: advice},
+		{Check: "permissions", Status: Failed, Found: "this user cannot write to " + path},
 	}); err != nil {
 		t.Fatal(err)
 	}

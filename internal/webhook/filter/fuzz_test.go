@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"contactbase/internal/delivery/filter"
+	"contactbase/internal/webhook/filter"
 )
 
 // FuzzFilter compiles any text, and evaluates it on any event. An error is one line, and the same evaluation has the same result.

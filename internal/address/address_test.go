@@ -1,40 +1,40 @@
-package cmd
+package address_test
 
 import (
 	"net"
 	"testing"
 
+	"contactbase/internal/address"
 	"contactbase/internal/testkit"
 )
 
-func TestServedAddress(t *testing.T) {
+func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		served served
-		addr   string
-		want   string
+		https                 bool
+		domain, listens, want string
 	}{
-		{served{flag: "--http"}, "127.0.0.1:18090", "http://127.0.0.1:18090"},
-		{served{flag: "--http"}, "127.0.0.1:80", "http://127.0.0.1"},
-		{served{flag: "--http"}, "[::]:8090", "http://127.0.0.1:8090"},
-		{served{flag: "--http"}, "0.0.0.0:8090", "http://127.0.0.1:8090"},
-		{served{flag: "--http"}, "192.168.1.7:8090", "http://192.168.1.7:8090"},
-		{served{flag: "--http"}, "[::1]:80", "http://[::1]"},
-		{served{flag: "--https"}, "0.0.0.0:8443", "https://127.0.0.1:8443"},
-		{served{flag: "--https", domain: "crm.example.com"}, "0.0.0.0:443", "https://crm.example.com"},
+		{false, "", "127.0.0.1:18090", "http://127.0.0.1:18090"},
+		{false, "", "127.0.0.1:80", "http://127.0.0.1"},
+		{false, "", "[::]:8090", "http://127.0.0.1:8090"},
+		{false, "", "0.0.0.0:8090", "http://127.0.0.1:8090"},
+		{false, "", "192.168.1.7:8090", "http://192.168.1.7:8090"},
+		{false, "", "[::1]:80", "http://[::1]"},
+		{true, "", "0.0.0.0:8443", "https://127.0.0.1:8443"},
+		{true, "crm.example.com", "0.0.0.0:443", "https://crm.example.com"},
 	} {
-		listening, err := net.ResolveTCPAddr("tcp", tc.addr)
+		listening, err := net.ResolveTCPAddr("tcp", tc.listens)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tc.served.address(listening); got != tc.want {
-			t.Errorf("%+v on %s is reached at %s, not %s", tc.served, tc.addr, got, tc.want)
+		if got := address.Of(listening, tc.https, tc.domain); got != tc.want {
+			t.Errorf("%+v is reached at %s", tc, got)
 		}
 	}
 }
 
 // The setting follows the served address until someone enters another.
-func TestKeepAppURL(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	for _, tc := range []struct{ stored, served, want string }{
@@ -47,7 +47,7 @@ func TestKeepAppURL(t *testing.T) {
 		if err := app.Save(app.Settings()); err != nil {
 			t.Fatal(err)
 		}
-		if err := keepAppURL(app, tc.served); err != nil {
+		if err := address.Store(app, tc.served); err != nil {
 			t.Fatal(err)
 		}
 		if err := app.ReloadSettings(); err != nil {
@@ -60,20 +60,20 @@ func TestKeepAppURL(t *testing.T) {
 }
 
 // healthcheck reaches a server that listens on the same address.
-func TestBaseURL(t *testing.T) {
+func TestLocal(t *testing.T) {
 	t.Parallel()
-	for address, want := range map[string]string{
+	for listens, want := range map[string]string{
 		"0.0.0.0:8090":      "http://127.0.0.1:8090",
 		":8090":             "http://127.0.0.1:8090",
 		"[::]:8090":         "http://127.0.0.1:8090",
 		"[::1]:8090":        "http://[::1]:8090",
 		"192.168.1.7:18090": "http://192.168.1.7:18090",
 	} {
-		if got, err := baseURL(address); got != want || err != nil {
-			t.Errorf("%s is asked at %s, %v", address, got, err)
+		if got, err := address.Local(listens); got != want || err != nil {
+			t.Errorf("%s is asked at %s, %v", listens, got, err)
 		}
 	}
-	if _, err := baseURL("8090"); err == nil {
+	if _, err := address.Local("8090"); err == nil {
 		t.Error("an address without a host is taken")
 	}
 }

@@ -1,4 +1,4 @@
-package delivery_test
+package webhook_test
 
 import (
 	"errors"
@@ -11,8 +11,9 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
+	"contactbase/internal/webhook"
 )
 
 // webhookRecord returns a new record as the hooks have it.
@@ -22,18 +23,19 @@ func webhookRecord() *core.Record {
 	return core.NewRecord(collection)
 }
 
-func TestValidateWebhook(t *testing.T) {
+func TestValidate(t *testing.T) {
 	t.Parallel()
+	checkURL := func(raw string, _ bool) error { return safehttp.CheckURL(raw) }
 	record := webhookRecord()
 	record.Set("url", "https://example.com/hook")
-	if err := delivery.ValidateWebhook(record, sender()); err != nil {
+	if err := webhook.Validate(record, checkURL); err != nil {
 		t.Error(err)
 	}
 	record.Set("url", "example.com")
-	expectFault(t, delivery.ValidateWebhook(record, sender()), "url", "The URL must begin with https:// or http://.")
+	expectFault(t, webhook.Validate(record, checkURL), "url", "The URL must begin with https:// or http://.")
 	record.Set("url", "https://example.com/hook")
 	record.Set("filter", "data.company")
-	expectFault(t, delivery.ValidateWebhook(record, sender()), "filter", "must be true or false")
+	expectFault(t, webhook.Validate(record, checkURL), "filter", "must be true or false")
 }
 
 func expectFault(t *testing.T, err error, field, fault string) {
@@ -72,7 +74,7 @@ func TestInvalidHeaders(t *testing.T) {
 			t.Parallel()
 			record := webhookRecord()
 			record.Set("headers", c.headers)
-			expectFault(t, delivery.SealHeaders(app, record), "headers", c.fault)
+			expectFault(t, webhook.SealHeaders(app, record), "headers", c.fault)
 		})
 	}
 }
@@ -93,17 +95,17 @@ func TestSealHeaders(t *testing.T) { //nolint:paralleltest // sets the environme
 		{map[string]string{}, nil},
 	} {
 		record.Set("headers", step.sent)
-		if err := delivery.SealHeaders(app, record); err != nil {
+		if err := webhook.SealHeaders(app, record); err != nil {
 			t.Fatal(err)
 		}
 		sealed := record.GetString("sealedHeaders")
 		if raw := record.GetString("headers"); raw != "" && raw != "null" || sealed != "" && !secret.IsSealed(sealed) {
 			t.Errorf("stored are %q and %q", raw, sealed)
 		}
-		if got, err := delivery.SentHeaders(app, sealed); err != nil || !maps.Equal(got, step.want) {
+		if got, err := webhook.SentHeaders(app, sealed); err != nil || !maps.Equal(got, step.want) {
 			t.Errorf("after %v: got %v, %v", step.sent, got, err)
 		}
-		names, err := delivery.HeaderNames(app, record)
+		names, err := webhook.HeaderNames(app, record)
 		if err != nil || names == nil || len(names) != len(step.want) || !slices.IsSorted(names) {
 			t.Errorf("after %v: the names are %v, %v", step.sent, names, err)
 		}
