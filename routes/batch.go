@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -107,9 +108,9 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 }
 
 type batch struct {
-	items   []contact.Item
+	items   []bulk.Item
 	atomic  bool // if one item fails, all fail
-	results []contact.ItemResult
+	results []bulk.Result
 }
 
 // parseBatch reads the body of a batch. An invalid item gets its own error.
@@ -138,7 +139,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 	if len(faults) > 0 {
 		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
 	}
-	b.items = make([]contact.Item, len(sent))
+	b.items = make([]bulk.Item, len(sent))
 	for i, value := range sent {
 		if err := parseItem(app, value, &b.items[i]); err != nil && !errors.As(err, &b.items[i].Wrong) {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
@@ -148,7 +149,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 }
 
 // parseItem reads an item. The error is a *fault.Error if the item is invalid.
-func parseItem(app core.App, value any, item *contact.Item) error {
+func parseItem(app core.App, value any, item *bulk.Item) error {
 	object, _ := value.(map[string]any)
 	if object == nil {
 		return fault.New(fault.ValidationFailed, "The item must be an object.")
@@ -176,18 +177,18 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 }
 
 // parseAction reads an item's action and how it finds its contact.
-func parseAction(object map[string]any, item *contact.Item) error {
+func parseAction(object map[string]any, item *bulk.Item) error {
 	action, _ := object["action"].(string)
-	item.Action = contact.Action(action)
+	item.Action = bulk.Action(action)
 	id, hasID := object["id"]
 	match, hasMatch := object["match"]
 	switch item.Action {
-	case contact.ActionCreate:
-	case contact.ActionUpdate:
+	case bulk.Create:
+	case bulk.Update:
 		if item.ID, _ = id.(string); item.ID == "" {
 			return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
 		}
-	case contact.ActionUpsert:
+	case bulk.Upsert:
 		field := "externalId"
 		if hasMatch {
 			field, _ = match.(string)
@@ -196,16 +197,16 @@ func parseAction(object map[string]any, item *contact.Item) error {
 			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
 		}
 		item.ByEmail = field == "email"
-		if key, _ := item.Changes[field].(string); key == "" {
+		if item.Key(field) == "" {
 			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
 		}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
 	}
-	if hasID && item.Action != contact.ActionUpdate {
+	if hasID && item.Action != bulk.Update {
 		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update only")
 	}
-	if hasMatch && item.Action != contact.ActionUpsert {
+	if hasMatch && item.Action != bulk.Upsert {
 		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
 	}
 	return nil
@@ -213,10 +214,10 @@ func parseAction(object map[string]any, item *contact.Item) error {
 
 // write applies the items in the transaction tx.
 func (b *batch) write(tx core.App, tenantID string) (err error) {
-	if b.results, err = contact.WriteItems(tx, tenantID, b.items); err != nil {
+	if b.results, err = bulk.Write(tx, tenantID, b.items); err != nil {
 		return err
 	}
-	if b.atomic && contact.AnyFailed(b.results) {
+	if b.atomic && bulk.AnyFailed(b.results) {
 		return b.failure()
 	}
 	return nil
@@ -238,7 +239,7 @@ func (b *batch) failure() error {
 		if r := &b.results[i]; r.Wrong != nil {
 			failed++
 		} else {
-			*r = contact.ItemResult{Status: contact.ItemUnchanged}
+			*r = bulk.Result{Status: bulk.Unchanged}
 		}
 	}
 	return &fault.Error{
@@ -281,9 +282,9 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{results: make([]contact.ItemResult, len(outlines))}
+	b := &batch{results: make([]bulk.Result, len(outlines))}
 	for i, outline := range outlines {
-		b.results[i] = contact.ItemResult{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
+		b.results[i] = bulk.Result{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
 	}
 	body, err := b.body()
 	if err != nil {
@@ -299,7 +300,7 @@ func (b *batch) body() (_ []byte, err error) {
 		counts[r.Status]++
 	}
 	body := append(make([]byte, 0, 128+384*len(b.results)), `{"data":{`...)
-	for _, status := range []string{contact.ItemCreated, contact.ItemUpdated, contact.ItemUnchanged, contact.ItemFailed} {
+	for _, status := range []string{bulk.Created, bulk.Updated, bulk.Unchanged, bulk.Failed} {
 		body = strconv.AppendInt(append(body, `"`+status+`":`...), int64(counts[status]), 10)
 		body = append(body, ',')
 	}

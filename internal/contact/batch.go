@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -64,23 +63,11 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 	for _, value := range values {
 		free[value] = true
 	}
-	list, err := json.Marshal(values)
-	if err != nil {
-		return nil, err
+	used, err := sqlite.Values[string](sqlite.ReaderOf(b.app), usedSQL, sqlite.List(values), b.tenantID)
+	for _, value := range used {
+		delete(free, value)
 	}
-	rows, err := sqlite.ReaderOf(b.app).Query(usedSQL, string(list), b.tenantID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var used string
-		if err := rows.Scan(&used); err != nil {
-			return nil, err
-		}
-		delete(free, used)
-	}
-	return free, rows.Err()
+	return free, err
 }
 
 // Find is like the function Find, in the batch.

@@ -1,7 +1,7 @@
 package contact
 
 import (
-	"errors"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -69,17 +69,12 @@ type last struct {
 
 func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	l.tenantID = tenantID
-	created := ""
-	rows, err := tx.Query(newestSQL, tenantID)
+	created, found := "", false
+	err = sqlite.Each(tx, newestSQL, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&l.id, &created)
+	}, tenantID)
 	if err != nil {
-		return l, fmt.Errorf("reading the newest contact: %w", err)
-	}
-	defer rows.Close()
-	found := rows.Next()
-	if found {
-		err = rows.Scan(&l.id, &created)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
 		return l, fmt.Errorf("reading the newest contact: %w", err)
 	}
 	if !found {

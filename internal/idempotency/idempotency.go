@@ -5,7 +5,6 @@ package idempotency
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -109,12 +108,8 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 
 // Forget deletes the responses about contacts, given by their ids.
 func Forget(tx core.App, contacts []string) error {
-	encoded, err := json.Marshal(contacts)
-	if err != nil {
-		return err
-	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{{
-		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{string(encoded)},
+	_, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
 	}})
 	if err != nil {
 		return fmt.Errorf("deleting the remembered responses about %d contacts: %w", len(contacts), err)

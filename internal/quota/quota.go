@@ -2,7 +2,6 @@
 package quota
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,11 +79,7 @@ func makeRoom(tx sqlite.Reader, tenantID string, more int64) ([]sqlite.Statement
 	}
 	var statements []sqlite.Statement
 	for _, kind := range slices.Sorted(maps.Keys(evicted)) {
-		ids, err := json.Marshal(evicted[kind])
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, sqlite.Statement{Text: evictSQL[kind], Args: []any{string(ids)}})
+		statements = append(statements, sqlite.Statement{Text: evictSQL[kind], Args: []any{sqlite.List(evicted[kind])}})
 	}
 	return statements, nil
 }

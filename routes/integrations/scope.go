@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -199,16 +198,12 @@ func (r reference) ids(e *core.RequestEvent) ([]string, error) {
 
 // own reports whether all ids belong to the tenant.
 func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
-	encoded, err := json.Marshal(ids)
-	if err != nil {
-		return false, err
-	}
 	condition := "`id` = j.`value` AND `tenant` = ?2"
 	if r.table == tenantsTable {
 		condition = "`id` = j.`value` AND `id` = ?2"
 	}
 	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()),
-		"SELECT EXISTS (SELECT 1 FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE "+condition+"))", string(encoded), owner)
+		"SELECT EXISTS (SELECT 1 FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE "+condition+"))", sqlite.List(ids), owner)
 	if err != nil {
 		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
 	}
