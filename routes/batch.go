@@ -115,29 +115,17 @@ type batch struct {
 
 // parseBatch reads the body of a batch. An invalid item gets its own error.
 func parseBatch(app core.App, object map[string]any) (*batch, error) {
-	b, faults := &batch{}, fault.Fields{}
+	b := &batch{}
 	var sent []any
-	for name, value := range object {
-		isRight, rule := true, ""
-		switch name {
-		case "items":
-			sent, isRight = value.([]any)
-			isRight, rule = isRight && len(sent) >= 1 && len(sent) <= maxBatchItems, fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
-		case "atomic":
-			b.atomic, isRight = value.(bool)
-			rule = "must be true or false"
-		default:
-			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
-		}
-		if !isRight {
-			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
-		}
-	}
-	if _, there := object["items"]; !there {
-		faults["items"] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
-	}
+	faults := envelope.ReadProperties(object,
+		envelope.Property{Name: "items", Required: true, Rule: fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems), Read: func(value any) bool {
+			sent, _ = value.([]any)
+			return len(sent) >= 1 && len(sent) <= maxBatchItems
+		}},
+		envelope.Property{Name: "atomic", Rule: "must be true or false", Read: envelope.As(&b.atomic)},
+	)
 	if len(faults) > 0 {
-		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
+		return nil, fault.InvalidRequest(faults)
 	}
 	b.items = make([]bulk.Item, len(sent))
 	for i, value := range sent {
