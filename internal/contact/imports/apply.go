@@ -72,6 +72,7 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	if p == nil {
 		return i.end(app)
 	}
+	chunks.Owner = i.Tenant
 	for begun := 0; begun < len(p.items); {
 		taken := 0
 		_, err := chunks.Next(app, func(tx core.App, limit int) (int, error) {
