@@ -87,11 +87,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		if err := b.write(tx, caller.TenantID); err != nil {
 			return err
 		}
-		remembered, err := request.rememberBatch(reader, b)
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, remembered)
+		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.rememberBatch(tx, b) })
 		return err
 	})
 	if errors.Is(err, errReplayed) {

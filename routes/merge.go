@@ -50,10 +50,9 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		return request.find(sqlite.ReaderOf(tx))
 	}
 	err = m.run(e.App, confirmed, func(tx core.App) error {
-		remembered, err := request.rememberContact(sqlite.ReaderOf(tx), http.StatusOK, m.merged)
-		if err == nil {
-			_, err = sqlite.Run(tx, remembered)
-		}
+		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+			return request.rememberContact(tx, http.StatusOK, m.merged)
+		})
 		return err
 	})
 	if errors.Is(err, errReplayed) {

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -69,11 +68,8 @@ type last struct {
 
 func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	l.tenantID = tenantID
-	created, found := "", false
-	err = sqlite.Each(tx, newestSQL, func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(&l.id, &created)
-	}, tenantID)
+	created := ""
+	found, err := sqlite.Row(tx, []any{&l.id, &created}, newestSQL, tenantID)
 	if err != nil {
 		return l, fmt.Errorf("reading the newest contact: %w", err)
 	}

@@ -55,10 +55,7 @@ var evictSQL = map[string]string{
 // Keep evicts what exceeds the tenant's quota: its oldest requests, and then its oldest responses. It belongs in the transaction that has stored
 // more.
 func Keep(tx core.App, tenantID string) error {
-	statements, err := makeRoom(sqlite.ReaderOf(tx), tenantID, 0)
-	if err == nil {
-		_, err = sqlite.Run(tx, statements)
-	}
+	_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return makeRoom(tx, tenantID, 0) })
 	return err
 }
 
