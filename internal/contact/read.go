@@ -27,16 +27,6 @@ func Find(app core.App, tenantID, id string) (*Contact, error) {
 	return find(app, byID, tenantID, id)
 }
 
-// FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
-func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
-	return find(app, byExternalID, tenantID, externalID)
-}
-
-// FindByEmail returns the tenant's oldest contact with that email address, ignoring case, or ErrNotFound.
-func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
-	return find(app, byEmail, tenantID, search.FoldEmail(email))
-}
-
 func find(app core.App, by, tenantID, key string) (found *Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
 		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), s.custom, by, tenantID, key)

@@ -20,7 +20,7 @@ func (w upserts) create(contacts ...string) error {
 			return err
 		}
 		externalID, _ := changes["externalId"].(string)
-		if _, taken := contact.FindByExternalID(app, w.Tenant, externalID); externalID == "" || taken == nil {
+		if _, taken := app.FindFirstRecordByData(contact.CollectionName, "externalId", externalID); externalID == "" || taken == nil {
 			return w.functions.create(values)
 		}
 		_, created, err := testkit.Upsert(app, w.Tenant, changes)

@@ -18,7 +18,7 @@ func TestBatchMatchesWrite(t *testing.T) {
 	t.Parallel()
 	single := writtenBy(t, func(tx core.App, events []*event.Event) error {
 		for _, e := range events {
-			if err := event.Write(tx, e, now); err != nil {
+			if err := testkit.WriteEvent(tx, e, now); err != nil {
 				return err
 			}
 		}

@@ -67,18 +67,6 @@ type Event struct {
 
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
 
-// Write writes the event to the outbox in the caller's transaction.
-func Write(tx core.App, e *Event, now time.Time) error {
-	statement, err := Insert(sqlite.ReaderOf(tx), e, now)
-	if err != nil {
-		return err
-	}
-	if _, err = sqlite.Run(tx, []sqlite.Statement{statement}); err != nil {
-		return fmt.Errorf("writing an event to the outbox: %w", err)
-	}
-	return nil
-}
-
 // Insert gives the event its id and payload, and returns the statement that writes it to the outbox.
 func Insert(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	var err error

@@ -21,7 +21,7 @@ func TestWrite(t *testing.T) {
 		Kind: event.ContactUpdated, TenantID: tenant, Contact: "c1",
 		Data: map[string]any{"name": "Zoë <&>"}, Previous: map[string]any{"name": nil},
 	}
-	if err := event.Write(app, e, now); err != nil {
+	if err := testkit.WriteEvent(app, e, now); err != nil {
 		t.Fatal(err)
 	}
 	var row struct {
@@ -52,7 +52,7 @@ func TestCause(t *testing.T) {
 	write := func(tenant, cause string) string {
 		t.Helper()
 		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Cause: cause}
-		if err := event.Write(app, e, now); err != nil {
+		if err := testkit.WriteEvent(app, e, now); err != nil {
 			t.Fatal(err)
 		}
 		return e.ID

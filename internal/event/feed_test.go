@@ -37,7 +37,7 @@ func newFeed(t *testing.T, app core.App, name string) *feed {
 func (f *feed) emit(kind event.Kind, contact string) {
 	f.tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: f.tenant, Contact: contact, Data: map[string]string{"id": contact}}
-	if err := event.Write(f.app, e, now); err != nil {
+	if err := testkit.WriteEvent(f.app, e, now); err != nil {
 		f.tb.Fatal(err)
 	}
 	if kind != event.WebhookPing {

@@ -65,7 +65,7 @@ func newSource(t testing.TB, contacts int) *source {
 			}
 		}
 		if i%11 == 0 {
-			if err := contact.Delete(app, s.tenant, id, ""); err != nil {
+			if err := testkit.Delete(app, id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -110,7 +110,7 @@ func newTarget(t testing.TB) core.App {
 	testkit.Webhook(t, app, resident, "https://hooks.example.com", "")
 	for range 3 {
 		write := &event.Event{Kind: event.ContactUpdated, TenantID: resident, Data: struct{}{}}
-		if err := event.Write(app, write, time.Now()); err != nil {
+		if err := testkit.WriteEvent(app, write, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

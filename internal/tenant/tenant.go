@@ -44,9 +44,6 @@ func (t *Tenant) SetAPIEnabled(enabled bool) { t.Set("apiEnabled", enabled) }
 // RateLimit returns the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
 
-// SetRateLimit sets the requests per minute of each of the tenant's keys; 0 is the default.
-func (t *Tenant) SetRateLimit(perMinute int) { t.Set("rateLimit", perMinute) }
-
 // Find returns the tenant with this id or, failing that, the only one with this name.
 func Find(app core.App, idOrName string) (*Tenant, error) {
 	record, err := app.FindRecordById(CollectionName, idOrName)

@@ -36,7 +36,7 @@ func TestNew(t *testing.T) {
 	}
 	made.SetName("Acme")
 	made.SetAPIEnabled(true)
-	made.SetRateLimit(60)
+	made.Set("rateLimit", 60)
 	if err := app.Save(made); err != nil {
 		t.Fatal(err)
 	}

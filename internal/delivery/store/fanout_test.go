@@ -34,7 +34,7 @@ func TestPlaceByKind(t *testing.T) {
 		{"nobody", event.ContactCreated, nil},
 	} {
 		e := &event.Event{Kind: c.kind, TenantID: c.tenant, Contact: "contact" + strconv.Itoa(i), Data: struct{}{}}
-		if err := event.Write(app, e, time.Now()); err != nil {
+		if err := testkit.WriteEvent(app, e, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		events[e.ID] = c.want
@@ -72,7 +72,7 @@ func TestEventsThatNobodyWants(t *testing.T) {
 	emit := func(tenant string) string {
 		t.Helper()
 		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Data: struct{}{}}
-		if err := event.Write(app, e, time.Now()); err != nil {
+		if err := testkit.WriteEvent(app, e, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := deliveries.FanOutOld(t.Context(), time.Now(), 0); out.More || err != nil {
@@ -153,7 +153,7 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 		events = append(events, testkit.Emit(t, app, tenant, "", event.ContactUpdated))
 	}
 	waiting := &event.Event{Kind: event.ContactUpdated, TenantID: tenant, Data: struct{}{}}
-	if err := event.Write(app, waiting, time.Now()); err != nil {
+	if err := testkit.WriteEvent(app, waiting, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range events[:4] {
