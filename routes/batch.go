@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -86,11 +87,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		if err := b.write(tx, caller.TenantID); err != nil {
 			return err
 		}
-		remembered, err := request.rememberBatch(reader, b)
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, remembered)
+		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.rememberBatch(tx, b) })
 		return err
 	})
 	if errors.Is(err, errReplayed) {
@@ -107,38 +104,26 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 }
 
 type batch struct {
-	items   []contact.Item
+	items   []bulk.Item
 	atomic  bool // if one item fails, all fail
-	results []contact.ItemResult
+	results []bulk.Result
 }
 
 // parseBatch reads the body of a batch. An invalid item gets its own error.
 func parseBatch(app core.App, object map[string]any) (*batch, error) {
-	b, faults := &batch{}, fault.Fields{}
+	b := &batch{}
 	var sent []any
-	for name, value := range object {
-		isRight, rule := true, ""
-		switch name {
-		case "items":
-			sent, isRight = value.([]any)
-			isRight, rule = isRight && len(sent) >= 1 && len(sent) <= maxBatchItems, fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
-		case "atomic":
-			b.atomic, isRight = value.(bool)
-			rule = "must be true or false"
-		default:
-			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
-		}
-		if !isRight {
-			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
-		}
-	}
-	if _, there := object["items"]; !there {
-		faults["items"] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
-	}
+	faults := envelope.ReadProperties(object,
+		envelope.Property{Name: "items", Required: true, Rule: fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems), Read: func(value any) bool {
+			sent, _ = value.([]any)
+			return len(sent) >= 1 && len(sent) <= maxBatchItems
+		}},
+		envelope.Property{Name: "atomic", Rule: "must be true or false", Read: envelope.As(&b.atomic)},
+	)
 	if len(faults) > 0 {
-		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
+		return nil, fault.InvalidRequest(faults)
 	}
-	b.items = make([]contact.Item, len(sent))
+	b.items = make([]bulk.Item, len(sent))
 	for i, value := range sent {
 		if err := parseItem(app, value, &b.items[i]); err != nil && !errors.As(err, &b.items[i].Wrong) {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
@@ -148,7 +133,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 }
 
 // parseItem reads an item. The error is a *fault.Error if the item is invalid.
-func parseItem(app core.App, value any, item *contact.Item) error {
+func parseItem(app core.App, value any, item *bulk.Item) error {
 	object, _ := value.(map[string]any)
 	if object == nil {
 		return fault.New(fault.ValidationFailed, "The item must be an object.")
@@ -176,18 +161,18 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 }
 
 // parseAction reads an item's action and how it finds its contact.
-func parseAction(object map[string]any, item *contact.Item) error {
+func parseAction(object map[string]any, item *bulk.Item) error {
 	action, _ := object["action"].(string)
-	item.Action = contact.Action(action)
+	item.Action = bulk.Action(action)
 	id, hasID := object["id"]
 	match, hasMatch := object["match"]
 	switch item.Action {
-	case contact.ActionCreate:
-	case contact.ActionUpdate:
+	case bulk.Create:
+	case bulk.Update:
 		if item.ID, _ = id.(string); item.ID == "" {
 			return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
 		}
-	case contact.ActionUpsert:
+	case bulk.Upsert:
 		field := "externalId"
 		if hasMatch {
 			field, _ = match.(string)
@@ -196,16 +181,16 @@ func parseAction(object map[string]any, item *contact.Item) error {
 			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
 		}
 		item.ByEmail = field == "email"
-		if key, _ := item.Changes[field].(string); key == "" {
+		if item.Key(field) == "" {
 			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
 		}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
 	}
-	if hasID && item.Action != contact.ActionUpdate {
+	if hasID && item.Action != bulk.Update {
 		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update only")
 	}
-	if hasMatch && item.Action != contact.ActionUpsert {
+	if hasMatch && item.Action != bulk.Upsert {
 		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
 	}
 	return nil
@@ -213,10 +198,10 @@ func parseAction(object map[string]any, item *contact.Item) error {
 
 // write applies the items in the transaction tx.
 func (b *batch) write(tx core.App, tenantID string) (err error) {
-	if b.results, err = contact.WriteItems(tx, tenantID, b.items); err != nil {
+	if b.results, err = bulk.Write(tx, tenantID, b.items); err != nil {
 		return err
 	}
-	if b.atomic && contact.AnyFailed(b.results) {
+	if b.atomic && bulk.AnyFailed(b.results) {
 		return b.failure()
 	}
 	return nil
@@ -238,7 +223,7 @@ func (b *batch) failure() error {
 		if r := &b.results[i]; r.Wrong != nil {
 			failed++
 		} else {
-			*r = contact.ItemResult{Status: contact.ItemUnchanged}
+			*r = bulk.Result{Status: bulk.Unchanged}
 		}
 	}
 	return &fault.Error{
@@ -281,9 +266,9 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{results: make([]contact.ItemResult, len(outlines))}
+	b := &batch{results: make([]bulk.Result, len(outlines))}
 	for i, outline := range outlines {
-		b.results[i] = contact.ItemResult{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
+		b.results[i] = bulk.Result{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
 	}
 	body, err := b.body()
 	if err != nil {
@@ -299,7 +284,7 @@ func (b *batch) body() (_ []byte, err error) {
 		counts[r.Status]++
 	}
 	body := append(make([]byte, 0, 128+384*len(b.results)), `{"data":{`...)
-	for _, status := range []string{contact.ItemCreated, contact.ItemUpdated, contact.ItemUnchanged, contact.ItemFailed} {
+	for _, status := range []string{bulk.Created, bulk.Updated, bulk.Unchanged, bulk.Failed} {
 		body = strconv.AppendInt(append(body, `"`+status+`":`...), int64(counts[status]), 10)
 		body = append(body, ',')
 	}

@@ -92,13 +92,8 @@ func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, re
 		if err != nil {
 			return err
 		}
-		remembered, err := request.remember(sqlite.ReaderOf(tx), &idempotency.Answer{
-			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request,
-		})
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, remembered)
+		answer := &idempotency.Answer{Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request}
+		_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.remember(tx, answer) })
 		return err
 	})
 }

@@ -50,10 +50,9 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		return request.find(sqlite.ReaderOf(tx))
 	}
 	err = m.run(e.App, confirmed, func(tx core.App) error {
-		remembered, err := request.rememberContact(sqlite.ReaderOf(tx), http.StatusOK, m.merged)
-		if err == nil {
-			_, err = sqlite.Run(tx, remembered)
-		}
+		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+			return request.rememberContact(tx, http.StatusOK, m.merged)
+		})
 		return err
 	})
 	if errors.Is(err, errReplayed) {
@@ -116,34 +115,17 @@ func newMerge(e *core.RequestEvent, tenantID, id string, object map[string]any) 
 	if _, err := contact.Find(e.App, tenantID, id); err != nil {
 		return nil, err
 	}
-	return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
+	return nil, fault.InvalidRequest(faults)
 }
 
 // parse reads the body of the request, and returns the errors in it.
 func (m *merge) parse(app core.App, object map[string]any) (fault.Fields, error) {
-	faults := fault.Fields{}
-	fields := map[string]any{}
-	for name, value := range object {
-		isRight, rule := true, ""
-		switch name {
-		case "from":
-			isRight, rule = m.parseFrom(value), fmt.Sprintf("must be a list of the IDs of 1 to %d other contacts, each once", contact.MaxMerged)
-		case "fields":
-			fields, isRight = value.(map[string]any)
-			rule = "must be an object with the ID of a contact for each field"
-		case "dryRun":
-			m.dryRun, isRight = value.(bool)
-			rule = "must be true or false"
-		default:
-			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
-		}
-		if !isRight {
-			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
-		}
-	}
-	if _, there := object["from"]; !there {
-		faults["from"] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
-	}
+	var fields map[string]any
+	faults := envelope.ReadProperties(object,
+		envelope.Property{Name: "from", Required: true, Rule: fmt.Sprintf("must be a list of the IDs of 1 to %d other contacts, each once", contact.MaxMerged), Read: m.parseFrom},
+		envelope.Property{Name: "fields", Rule: "must be an object with the ID of a contact for each field", Read: envelope.As(&fields)},
+		envelope.Property{Name: "dryRun", Rule: "must be true or false", Read: envelope.As(&m.dryRun)},
+	)
 	if len(faults) > 0 {
 		return faults, nil
 	}

@@ -74,6 +74,18 @@ func statusIn(e *core.RequestEvent, err error) int {
 	return envelope.StatusOf(f)
 }
 
+// newestVisibleEvent returns the id of the newest event that clients may see, nil for all.
+func (c Config) newestVisibleEvent(ctx context.Context) (*string, error) {
+	if c.Replica == nil {
+		return nil, nil
+	}
+	newest, err := c.Replica.NewestVisibleEvent(ctx)
+	if err != nil {
+		return nil, unacknowledged(err)
+	}
+	return newest, nil
+}
+
 // unacknowledged returns the fault of a response that may not be sent.
 func unacknowledged(cause error) *fault.Error {
 	if errors.Is(cause, replica.ErrFenced) {

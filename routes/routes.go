@@ -23,8 +23,8 @@ import (
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/version"
+	"contactbase/routes/feed"
 	"contactbase/routes/integrations"
 	"contactbase/routes/limit"
 )
@@ -65,8 +65,7 @@ type server struct {
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
 	document *document
 	models   *mcp.Server
-	pages    sqlite.Shared[pageKey, *sharedPage]
-	reading  chan struct{} // has a value for each stream that is reading the database
+	feed     *feed.Feed
 }
 
 type handler = func(*core.RequestEvent) error
@@ -86,7 +85,10 @@ func Bind(app core.App, config Config) {
 		keyring.Flush()
 		return e.Next()
 	})
-	bindWatcher(app, config.Watcher)
+	events := feed.New(app, feed.Config{
+		Watcher: config.Watcher, Newest: config.newestVisibleEvent,
+		Permit: func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
+	})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		s := &server{
 			Config:   config,
@@ -97,7 +99,7 @@ func Bind(app core.App, config Config) {
 			known:    http.NewServeMux(),
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
-			reading:  make(chan struct{}, streamReads),
+			feed:     events,
 		}
 		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), plainQueries(app), newAddresses(app), audit.Middleware(), s.refuseWrites())
 		if config.Replica != nil {
@@ -131,7 +133,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
 		route{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
-		route{"GET", "/events", s.readEvents, read},
+		route{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
 	s.group(e, hooksPrefix,

@@ -113,6 +113,24 @@ func read(app core.App, query string, scan func(*sql.Rows) error, args ...any) e
 	return sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query, scan, args...)
 }
 
+// read calls add for each row of a query within the span, with the row's step. The first column is the stored start of the row, the others are
+// scanned into the targets.
+func (s Span) read(app core.App, query string, args, targets []any, add func(step int) error) error {
+	var start string
+	targets = append([]any{&start}, targets...)
+	err := read(app, s.grain().sql(query), func(rows *sql.Rows) error {
+		err := rows.Scan(targets...)
+		if step, within := s.stepOf(start); err == nil && within {
+			err = add(step)
+		}
+		return err
+	}, args...)
+	if err != nil {
+		return fmt.Errorf("reading counts: %w", err)
+	}
+	return nil
+}
+
 // The statements delete up to ?2 rows from before ?1.
 const (
 	pruneWebhooksSQL = "DELETE FROM `_webhookHours` WHERE (`hour`, `webhook`) IN (SELECT `hour`, `webhook` FROM `_webhookHours` WHERE `hour` < ? ORDER BY `hour`, `webhook` LIMIT ?)"

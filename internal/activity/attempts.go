@@ -163,26 +163,13 @@ func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
 }
 
 func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempts, error) {
-	steps := make([]Attempts, span.Steps)
-	err := read(app, span.grain().sql(query), func(rows *sql.Rows) error {
-		var start, answers string
-		var a Attempts
-		if err := rows.Scan(&start, &a.Delivered, &a.Retried, &a.Failed, &answers); err != nil {
-			return err
-		}
-		var err error
-		if a.ResponseTimes, err = parseResponseTimes(answers); err != nil {
-			return err
-		}
-		if step, within := span.stepOf(start); within {
-			steps[step].Merge(a)
-		}
-		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading attempts: %w", err)
-	}
-	return steps, nil
+	steps, a, answers := make([]Attempts, span.Steps), Attempts{}, ""
+	err := span.read(app, query, args, []any{&a.Delivered, &a.Retried, &a.Failed, &answers}, func(step int) (err error) {
+		a.ResponseTimes, err = parseResponseTimes(answers)
+		steps[step].Merge(a)
+		return err
+	})
+	return steps, err
 }
 
 // FailingWebhook is a webhook with failed deliveries.

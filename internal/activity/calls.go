@@ -2,7 +2,6 @@ package activity
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net/http"
 	"sync"
@@ -157,20 +156,10 @@ func OfKeys(app core.App, tenantID string, span Span) ([]Calls, error) {
 }
 
 func readCalls(app core.App, span Span, query string, args ...any) ([]Calls, error) {
-	steps := make([]Calls, span.Steps)
-	err := read(app, span.grain().sql(query), func(rows *sql.Rows) error {
-		var start string
-		var c Calls
-		if err := rows.Scan(&start, &c.Answered, &c.Refused, &c.Limited, &c.Failed); err != nil {
-			return err
-		}
-		if step, within := span.stepOf(start); within {
-			steps[step].merge(c)
-		}
+	steps, c := make([]Calls, span.Steps), Calls{}
+	err := span.read(app, query, args, []any{&c.Answered, &c.Refused, &c.Limited, &c.Failed}, func(step int) error {
+		steps[step].merge(c)
 		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading calls: %w", err)
-	}
-	return steps, nil
+	})
+	return steps, err
 }

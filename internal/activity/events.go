@@ -2,7 +2,6 @@ package activity
 
 import (
 	"database/sql"
-	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -57,7 +56,7 @@ const (
 // OfEvents returns the number of events of each kind in each step of the span: those of a tenant, of which it counts the last 50,000, or all
 // if the id is "".
 func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, error) {
-	query, args := span.grain().sql(eventHoursSQL), []any{span.first()}
+	query, args := eventHoursSQL, []any{span.first()}
 	if tenantID != "" {
 		query, args = tenantEventsSQL, []any{len(span.grain().layout), tenantID, maxTenantEvents, stamp.Stored(span.Start)}
 	}
@@ -65,19 +64,11 @@ func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, err
 	for i := range steps {
 		steps[i] = map[string]int64{}
 	}
-	err := read(app, query, func(rows *sql.Rows) error {
-		var start, kind string
-		var n int64
-		if err := rows.Scan(&start, &kind, &n); err != nil {
-			return err
-		}
-		if step, within := span.stepOf(start); within {
-			steps[step][kind] += n
-		}
+	var kind string
+	var n int64
+	err := span.read(app, query, args, []any{&kind, &n}, func(step int) error {
+		steps[step][kind] += n
 		return nil
-	}, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading events: %w", err)
-	}
-	return steps, nil
+	})
+	return steps, err
 }

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -64,34 +63,22 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 	for _, value := range values {
 		free[value] = true
 	}
-	list, err := json.Marshal(values)
-	if err != nil {
-		return nil, err
+	used, err := sqlite.Values[string](sqlite.ReaderOf(b.app), usedSQL, sqlite.List(values), b.tenantID)
+	for _, value := range used {
+		delete(free, value)
 	}
-	rows, err := sqlite.ReaderOf(b.app).Query(usedSQL, string(list), b.tenantID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var used string
-		if err := rows.Scan(&used); err != nil {
-			return nil, err
-		}
-		delete(free, used)
-	}
-	return free, rows.Err()
+	return free, err
 }
 
 // Find is like the function Find, in the batch.
 func (b *Batch) Find(id string) (*Contact, error) { return b.find(byID, id, false) }
 
-// FindByExternalID is like the function FindByExternalID, in the batch.
+// FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
 func (b *Batch) FindByExternalID(externalID string) (*Contact, error) {
 	return b.find(byExternalID, externalID, b.freeIDs[externalID])
 }
 
-// FindByEmail is like the function FindByEmail, in the batch.
+// FindByEmail returns the tenant's oldest contact with that email address, ignoring case, or ErrNotFound.
 func (b *Batch) FindByEmail(email string) (*Contact, error) {
 	key := search.FoldEmail(email)
 	return b.find(byEmail, key, b.freeEmails[key])
@@ -179,7 +166,8 @@ func (b *Batch) withTx(do func(*Tx) error) error {
 	})
 }
 
-// Delete is like the function Delete, in the batch. If it fails, what it has written is undone.
+// Delete deletes a contact. cause is the id of another installation's event, "" for none. The error is a fault with the code InUse if one of
+// the admin's relations forbids the deletion. If it fails, what it has written is undone.
 func (b *Batch) Delete(id, cause string) error {
 	related, err := isRelated(b.app)
 	if err != nil {
@@ -189,12 +177,12 @@ func (b *Batch) Delete(id, cause string) error {
 		return err
 	}
 	if b.related = related; !related {
-		return remove(b.app, b.tenantID, id, cause, b)
+		return b.remove(id, cause)
 	}
 	if err := b.events.Flush(b.app); err != nil { // the deletion writes its own event, and may delete other contacts
 		return err
 	}
-	return sqlite.Savepoint(b.app, func() error { return remove(b.app, b.tenantID, id, cause, b) })
+	return sqlite.Savepoint(b.app, func() error { return b.remove(id, cause) })
 }
 
 // deleteUnrelated deletes a record that was read in this transaction, and to which no relation leads. It gathers the event.

@@ -17,25 +17,19 @@ const batchField = "@batch"
 // mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into.
 const mergedIntoField = "@mergedInto"
 
-// Delete deletes a contact of the tenant in the caller's transaction. cause is the id of another installation's event, "" for none. The error
-// is a fault with the code InUse if one of the admin's relations forbids the deletion.
-func Delete(tx core.App, tenantID, id, cause string) error {
-	return remove(tx, tenantID, id, cause, nil)
-}
-
-// remove deletes a contact, as a part of the batch if there is one.
-func remove(tx core.App, tenantID, id, cause string, batch *Batch) error {
+// remove deletes a contact as a part of the batch.
+func (b *Batch) remove(id, cause string) error {
 	var record *core.Record
-	err := withSchema(tx, func(s *schema) (err error) {
-		record, err = findRecord(tx, s.collection, tenantID, id)
+	err := withSchema(b.app, func(s *schema) (err error) {
+		record, err = findRecord(b.app, s.collection, b.tenantID, id)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	record.SetRaw(causeField, cause)
-	record.SetRaw(batchField, batch)
-	return removeRecord(tx, record)
+	record.SetRaw(batchField, b)
+	return removeRecord(b.app, record)
 }
 
 func removeRecord(tx core.App, record *core.Record) error {

@@ -26,7 +26,7 @@ type Hooks struct {
 	Wake func()
 }
 
-// Bind applies the rules and side effects of Create, Update and Delete to every contact that is written through its record.
+// Bind applies the rules and side effects of Create, Update and Batch.Delete to every contact that is written through its record.
 func Bind(app core.App, hooks Hooks) {
 	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -70,16 +69,8 @@ type last struct {
 func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	l.tenantID = tenantID
 	created := ""
-	rows, err := tx.Query(newestSQL, tenantID)
+	found, err := sqlite.Row(tx, []any{&l.id, &created}, newestSQL, tenantID)
 	if err != nil {
-		return l, fmt.Errorf("reading the newest contact: %w", err)
-	}
-	defer rows.Close()
-	found := rows.Next()
-	if found {
-		err = rows.Scan(&l.id, &created)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
 		return l, fmt.Errorf("reading the newest contact: %w", err)
 	}
 	if !found {

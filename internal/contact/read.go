@@ -2,7 +2,6 @@ package contact
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,16 +25,6 @@ const (
 // Find returns a contact of the tenant, or ErrNotFound.
 func Find(app core.App, tenantID, id string) (*Contact, error) {
 	return find(app, byID, tenantID, id)
-}
-
-// FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
-func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
-	return find(app, byExternalID, tenantID, externalID)
-}
-
-// FindByEmail returns the tenant's oldest contact with that email address, ignoring case, or ErrNotFound.
-func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
-	return find(app, byEmail, tenantID, search.FoldEmail(email))
 }
 
 func find(app core.App, by, tenantID, key string) (found *Contact, err error) {
@@ -69,12 +58,8 @@ func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact
 
 // FindAll returns the tenant's contacts among those with these ids, by their ids.
 func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, fmt.Errorf("encoding IDs of contacts: %w", err)
-	}
 	found, err := Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?", []any{string(list), tenantID}
+		return "SELECT " + columns + " FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?", []any{sqlite.List(ids), tenantID}
 	})
 	byID := make(map[string]*Contact, len(found))
 	for _, c := range found {
@@ -108,22 +93,14 @@ func (s *schema) query(tx sqlite.Reader, own []core.Field, query func(columns st
 	return found, err
 }
 
-func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text string, args []any) ([]*Contact, error) {
-	rows, err := tx.Query(text, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading contacts: %w", err)
-	}
-	defer rows.Close()
+func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text string, args []any) (found []*Contact, err error) {
 	scanner := s.scanner(joined, own)
-	var found []*Contact
-	for rows.Next() {
+	err = sqlite.Each(tx, text, func(rows *sql.Rows) error {
 		c, err := scanner.scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("reading a contact: %w", err)
-		}
 		found = append(found, c)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, args...)
+	if err != nil {
 		return nil, fmt.Errorf("reading contacts: %w", err)
 	}
 	return found, nil

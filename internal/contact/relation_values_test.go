@@ -42,7 +42,7 @@ func TestRelationsWithinATransaction(t *testing.T) {
 	})
 	ada, gone := b.Add(map[string]any{"name": "Ada"}), b.Add(map[string]any{"name": "Gone"})
 	err := b.App.RunInTransaction(func(tx core.App) error {
-		if err := contact.Delete(tx, b.Tenant, gone.ID, ""); err != nil {
+		if err := testkit.Delete(tx, gone.ID); err != nil {
 			return err
 		}
 		var faults fault.Fields

@@ -6,6 +6,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/testkit"
 )
 
@@ -19,7 +20,7 @@ func (w upserts) create(contacts ...string) error {
 			return err
 		}
 		externalID, _ := changes["externalId"].(string)
-		if _, taken := contact.FindByExternalID(app, w.Tenant, externalID); externalID == "" || taken == nil {
+		if _, taken := app.FindFirstRecordByData(contact.CollectionName, "externalId", externalID); externalID == "" || taken == nil {
 			return w.functions.create(values)
 		}
 		_, created, err := testkit.Upsert(app, w.Tenant, changes)
@@ -51,15 +52,15 @@ func (w upserts) update(externalID, change string) error {
 type items struct{ functions }
 
 func (w items) create(contacts ...string) error {
-	var all []contact.Item
+	var all []bulk.Item
 	for _, values := range contacts {
 		changes, err := contact.ParseChanges(w.App, decode(w.TB, values))
 		if err != nil {
 			return err
 		}
-		all = append(all, contact.Item{Action: contact.ActionCreate, Changes: changes})
+		all = append(all, bulk.Item{Action: bulk.Create, Changes: changes})
 	}
-	return w.write(contact.ItemCreated, all...)
+	return w.write(bulk.Created, all...)
 }
 
 func (w items) update(externalID, change string) error {
@@ -67,13 +68,13 @@ func (w items) update(externalID, change string) error {
 	if err != nil {
 		return err
 	}
-	return w.write("", contact.Item{Action: contact.ActionUpdate, ID: w.id(externalID), Changes: changes})
+	return w.write("", bulk.Item{Action: bulk.Update, ID: w.id(externalID), Changes: changes})
 }
 
 // write writes the items, which end with the status where one is given, and returns the errors in one of them.
-func (w items) write(status string, all ...contact.Item) (refused error) {
+func (w items) write(status string, all ...bulk.Item) (refused error) {
 	err := w.App.RunInTransaction(func(tx core.App) error {
-		results, err := contact.WriteItems(tx, w.Tenant, all)
+		results, err := bulk.Write(tx, w.Tenant, all)
 		for _, r := range results {
 			switch {
 			case r.Wrong != nil:

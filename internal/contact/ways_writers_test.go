@@ -45,11 +45,7 @@ func (w records) update(externalID, change string) error {
 }
 
 func (w records) remove(externalID string) error {
-	record, err := w.App.FindRecordById(contact.CollectionName, w.id(externalID))
-	if err != nil {
-		return err
-	}
-	return w.App.Delete(record)
+	return testkit.Delete(w.App, w.id(externalID))
 }
 
 // functions writes as the API does.
@@ -93,9 +89,7 @@ func asJSON(tb testing.TB, c *contact.Contact) string {
 	return string(encoded)
 }
 
-func (w functions) remove(externalID string) error {
-	return w.App.RunInTransaction(func(tx core.App) error { return contact.Delete(tx, w.Tenant, w.id(externalID), "") })
-}
+func (w functions) remove(externalID string) error { return records{w.book}.remove(externalID) } // only a batch deletes otherwise
 
 // batches writes as a call of many items does.
 type batches struct{ functions }

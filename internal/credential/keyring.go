@@ -1,7 +1,6 @@
 package credential
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -266,16 +265,9 @@ func loadKey(tx sqlite.Reader, hash string) (*Identity, error) {
 	identity := &Identity{hash: hash}
 	var permissions types.JSONArray[Permission]
 	var expires, revoked types.DateTime
-	rows, err := tx.Query(identitySQL, hash)
+	targets := []any{&identity.KeyID, &identity.TenantID, &permissions, &expires, &revoked, &identity.APIEnabled, &identity.RateLimit}
+	found, err := sqlite.Row(tx, targets, identitySQL, hash)
 	if err != nil {
-		return nil, fmt.Errorf("looking up an API key: %w", err)
-	}
-	defer rows.Close()
-	found := rows.Next()
-	if found {
-		err = rows.Scan(&identity.KeyID, &identity.TenantID, &permissions, &expires, &revoked, &identity.APIEnabled, &identity.RateLimit)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)
 	}
 	if !found {

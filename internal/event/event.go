@@ -135,13 +135,8 @@ func Known(app core.App, tenantID, id string) (bool, error) {
 }
 
 func exists(tx sqlite.Reader, query string, args ...any) (bool, error) {
-	rows, err := tx.Query(query, args...)
+	found, err := sqlite.Value[bool](tx, query, args...)
 	if err != nil {
-		return false, fmt.Errorf("looking for an event: %w", err)
-	}
-	defer rows.Close()
-	found := rows.Next()
-	if err := rows.Err(); err != nil {
 		return false, fmt.Errorf("looking for an event: %w", err)
 	}
 	return found, nil

@@ -62,7 +62,11 @@ func New(code Code, message string) *Error { return &Error{Code: code, Message: 
 
 // InvalidField returns an error with one invalid field. The message continues the field's name.
 func InvalidField(name, code, message string) *Error {
-	fields := Fields{name: {Code: code, Message: message}}
+	return InvalidRequest(Fields{name: {Code: code, Message: message}})
+}
+
+// InvalidRequest returns the error of a request with invalid properties.
+func InvalidRequest(fields Fields) *Error {
 	return &Error{Code: ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
 }
 

@@ -5,8 +5,6 @@ package idempotency
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -62,17 +60,10 @@ const findSQL = "SELECT a.`status`, a.`location`, a.`contact`, a.`tenant`, a.`in
 // Find returns the remembered response to a tenant's request, or nil if there is none. The error is ErrReused if the fingerprint of the request
 // differs.
 func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Answer, error) {
-	rows, err := tx.Query(findSQL, id, tenant, stamp.Stored(now.Add(-Window)))
-	if err != nil {
-		return nil, fmt.Errorf("finding a remembered response: %w", err)
-	}
-	defer rows.Close()
 	a, request := &Answer{}, ""
-	found := rows.Next()
-	if found {
-		err = rows.Scan(&a.Status, &a.Location, &a.Contact, &a.Tenant, &a.InboundRequest, &request, &a.Body)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
+	targets := []any{&a.Status, &a.Location, &a.Contact, &a.Tenant, &a.InboundRequest, &request, &a.Body}
+	found, err := sqlite.Row(tx, targets, findSQL, id, tenant, stamp.Stored(now.Add(-Window)))
+	if err != nil {
 		return nil, fmt.Errorf("finding a remembered response: %w", err)
 	}
 	if !found {
@@ -109,12 +100,8 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 
 // Forget deletes the responses about contacts, given by their ids.
 func Forget(tx core.App, contacts []string) error {
-	encoded, err := json.Marshal(contacts)
-	if err != nil {
-		return err
-	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{{
-		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{string(encoded)},
+	_, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
 	}})
 	if err != nil {
 		return fmt.Errorf("deleting the remembered responses about %d contacts: %w", len(contacts), err)

@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
 )
 
 // linkPeople stores, in the request's transaction, whom the request is about.
@@ -15,12 +16,8 @@ func linkPeople(tx core.App, requestID string, people []string) error {
 	if len(people) == 0 {
 		return nil
 	}
-	encoded, err := json.Marshal(people)
-	if err != nil {
-		return err
-	}
-	_, err = tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
-		Bind(dbx.Params{"request": requestID, "people": string(encoded)}).Execute()
+	_, err := tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
+		Bind(dbx.Params{"request": requestID, "people": sqlite.List(people)}).Execute()
 	if err != nil {
 		return fmt.Errorf("linking an inbound request to its contacts: %w", err)
 	}
@@ -39,18 +36,15 @@ func People(tenantID, contactID, email string) []string {
 // Erase erases up to limit stored requests about people: their bodies, all details of their results, and the remembered responses,
 // which are the results. It returns the number of requests.
 func Erase(tx core.App, people []string, limit int) (found int, _ error) {
-	encoded, err := json.Marshal(people)
-	if err != nil {
-		return 0, err
-	}
+	encoded := sqlite.List(people)
 	var ids []string
-	err = tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
-		Bind(dbx.Params{"people": string(encoded), "limit": limit}).Column(&ids)
+	err := tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
+		Bind(dbx.Params{"people": encoded, "limit": limit}).Column(&ids)
 	if err != nil {
 		return 0, fmt.Errorf("looking for requests about contacts: %w", err)
 	}
 	for _, id := range ids {
-		if err := eraseRequest(tx, id, string(encoded)); err != nil {
+		if err := eraseRequest(tx, id, encoded); err != nil {
 			return 0, fmt.Errorf("erasing the inbound request %s: %w", id, err)
 		}
 	}

@@ -65,7 +65,7 @@ func newSource(t testing.TB, contacts int) *source {
 			}
 		}
 		if i%11 == 0 {
-			if err := contact.Delete(app, s.tenant, id, ""); err != nil {
+			if err := testkit.Delete(app, id); err != nil {
 				t.Fatal(err)
 			}
 		}

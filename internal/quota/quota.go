@@ -2,7 +2,6 @@
 package quota
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,10 +55,7 @@ var evictSQL = map[string]string{
 // Keep evicts what exceeds the tenant's quota: its oldest requests, and then its oldest responses. It belongs in the transaction that has stored
 // more.
 func Keep(tx core.App, tenantID string) error {
-	statements, err := makeRoom(sqlite.ReaderOf(tx), tenantID, 0)
-	if err == nil {
-		_, err = sqlite.Run(tx, statements)
-	}
+	_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return makeRoom(tx, tenantID, 0) })
 	return err
 }
 
@@ -80,11 +76,7 @@ func makeRoom(tx sqlite.Reader, tenantID string, more int64) ([]sqlite.Statement
 	}
 	var statements []sqlite.Statement
 	for _, kind := range slices.Sorted(maps.Keys(evicted)) {
-		ids, err := json.Marshal(evicted[kind])
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, sqlite.Statement{Text: evictSQL[kind], Args: []any{string(ids)}})
+		statements = append(statements, sqlite.Statement{Text: evictSQL[kind], Args: []any{sqlite.List(evicted[kind])}})
 	}
 	return statements, nil
 }

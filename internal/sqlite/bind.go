@@ -9,6 +9,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // idleWriters is how many idle virtual connections the writing pool keeps. Their number is not limited: each waits for the writer lock, for
@@ -113,7 +115,7 @@ func Exclusive(ctx context.Context, app core.App, do func() error) error {
 	if w == nil {
 		return errClosed
 	}
-	return w.exclusive(ctx, func(context.Context, *connection) error { return do() })
+	return w.exclusive(ctx, func(context.Context, *physical.Connection) error { return do() })
 }
 
 // connectorOf returns the connector of a pool that Connect has opened, and nil for any other builder, such as a transaction.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"contactbase/internal/disk"
+	"contactbase/internal/sqlite/physical"
 )
 
 // All in pages of the WAL.
@@ -44,10 +45,10 @@ const (
 // checkpoints is the state of checkpoints. A concurrent checkpoint holds the mutex.
 type checkpoints struct {
 	sync.Mutex
-	connection *connection // for concurrent checkpoints; nil until it is needed
-	tried      int64       // size of the WAL at the last checkpoint, 0 after the WAL was reset
-	ran        atomic.Bool // whether a concurrent checkpoint has just ended, so that the next commit checks the WAL
-	full       bool        // whether a write failed because the disk is full; owned by the holder of the writer lock
+	connection *physical.Connection // for concurrent checkpoints; nil until it is needed
+	tried      int64                // size of the WAL at the last checkpoint, 0 after the WAL was reset
+	ran        atomic.Bool          // whether a concurrent checkpoint has just ended, so that the next commit checks the WAL
+	full       bool                 // whether a write failed because the disk is full; owned by the holder of the writer lock
 
 	handedOver atomic.Bool   // whether the replica checkpoints
 	due        chan struct{} // receives a value when it must checkpoint
@@ -61,7 +62,7 @@ func (w *writer) checkWAL() {
 		return
 	}
 	w.checkpoints.ran.Store(false)
-	length, done, err := w.connection.checkpoint(statusSQL)
+	length, done, err := checkpoint(w.connection, statusSQL)
 	if length < w.checkpoints.tried {
 		w.checkpoints.tried = 0
 	}
@@ -78,7 +79,7 @@ func (w *writer) checkWAL() {
 		}
 	case length < most:
 	case length-done <= inlinePages:
-		_, _, _ = w.connection.checkpoint(checkpointSQL) // if it fails, the next check tries again
+		_, _, _ = checkpoint(w.connection, checkpointSQL) // if it fails, the next check tries again
 	case length-w.checkpoints.tried >= most:
 		go w.checkpointConcurrently() // it unlocks
 		return
@@ -102,8 +103,8 @@ func (w *writer) checkpointFullDisk() {
 	if w.checkpoints.handedOver.Load() || w.open() != nil {
 		return
 	}
-	if length, done, err := w.connection.checkpoint(statusSQL); err == nil && done < length {
-		_, _, _ = w.connection.checkpoint(checkpointSQL) // the next write shows whether it helped
+	if length, done, err := checkpoint(w.connection, statusSQL); err == nil && done < length {
+		_, _, _ = checkpoint(w.connection, checkpointSQL) // the next write shows whether it helped
 	}
 }
 
@@ -119,8 +120,8 @@ func (w *writer) checkpointConcurrently() {
 	}
 	c := w.checkpoints.connection
 	for range checkpointTries {
-		_, _, err := c.checkpoint(checkpointSQL)
-		length, done, statusErr := c.checkpoint(statusSQL)
+		_, _, err := checkpoint(c, checkpointSQL)
+		length, done, statusErr := checkpoint(c, statusSQL)
 		w.checkpoints.tried = length
 		if err != nil || statusErr != nil {
 			_ = w.checkpoints.close() // the next checkpoint opens another connection
@@ -144,8 +145,8 @@ func (c *checkpoints) close() error {
 }
 
 // checkpoint runs one of the statements above. It returns how many pages the WAL has, and how many of them are checkpointed.
-func (c *connection) checkpoint(query string) (length, done int64, err error) {
-	rows, err := c.query(context.Background(), statement{text: query, kind: kindRead}, nil)
+func checkpoint(c *physical.Connection, query string) (length, done int64, err error) {
+	rows, err := c.Query(context.Background(), physical.Statement{Text: query, Kind: physical.Read}, nil)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -42,6 +42,7 @@ func DeleteInChunks(ctx context.Context, app core.App, statement string, args ..
 
 // Chunks has the number of rows of the next chunk. Recurring work keeps one, so that only its first chunk is small. The zero value is ready for use.
 type Chunks struct {
+	Owner     string // on whose behalf the chunks write, the id of a tenant; "" for the program itself
 	limit     int
 	throttled bool
 }
@@ -69,7 +70,7 @@ func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
 	}
 	limit, found := c.limit, 0
 	var began, worked time.Time
-	err = inTurn(app, turn{}, func(tx core.App) (err error) {
+	err = inTurn(app, turn{owner: c.Owner}, func(tx core.App) (err error) {
 		began = time.Now()
 		found, err = chunk(tx, limit)
 		worked = time.Now()

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // commit identifies a state of a database: the header of the WAL index, which all processes share. It has the number of frames in the
@@ -21,8 +23,8 @@ func (c commit) known() bool {
 // commits reads the last commit of a database by any process.
 type commits struct {
 	once   sync.Once
-	shared []byte      // the WAL index, nil if it cannot be read
-	keeper *connection // keeps the index alive, which SQLite deletes with the last connection
+	shared []byte               // the WAL index, nil if it cannot be read
+	keeper *physical.Connection // keeps the index alive, which SQLite deletes with the last connection
 }
 
 // open maps the index, once.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // connector opens the connections of one pool: physical connections for reading, or virtual ones that share the connection of a writer.
@@ -32,7 +34,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	c.choose.Do(func() {
 		if c.pool.Stats().MaxOpenConnections == 1 {
 			var w *writer
-			w, err = newWriter(filepath.Dir(c.path), func() (*connection, error) { return c.connect(c.writerStatements, writerCache) })
+			w, err = newWriter(filepath.Dir(c.path), func() (*physical.Connection, error) { return c.connect(c.writerStatements, writerCache) })
 			c.writer.Store(w)
 		}
 	})
@@ -56,8 +58,8 @@ func (c *connector) reader() (driver.Conn, error) {
 	return physical, nil
 }
 
-func (c *connector) connect(statements, cache int) (*connection, error) {
-	return newConnection(c.driver, dataSource(c.path, c.durability, cache), statements)
+func (c *connector) connect(statements, cache int) (*physical.Connection, error) {
+	return physical.Open(c.driver, dataSource(c.path, c.durability, cache), statements)
 }
 
 // Driver implements driver.Connector.

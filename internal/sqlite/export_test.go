@@ -7,6 +7,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // ConnectRecording is Connect, and calls record with the text of each statement that a connection of data.db compiles.
@@ -34,15 +36,15 @@ func (d recordingDriver) Open(name string) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recordingConnection{opened.(rawConnection), d.record}, nil
+	return recordingConnection{opened.(physical.Raw), d.record}, nil
 }
 
 type recordingConnection struct {
-	rawConnection
+	physical.Raw
 	record func(text string)
 }
 
 func (c recordingConnection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.record(query)
-	return c.rawConnection.PrepareContext(ctx, query)
+	return c.Raw.PrepareContext(ctx, query)
 }

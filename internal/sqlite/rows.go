@@ -22,15 +22,21 @@ func Each(tx Reader, query string, scan func(*sql.Rows) error, args ...any) erro
 
 // Value returns the single value of a query, or the zero value if there is no row.
 func Value[T any](tx Reader, query string, args ...any) (value T, err error) {
+	_, err = Row(tx, []any{&value}, query, args...)
+	return value, err
+}
+
+// Row scans the first row of a query into the targets, and reports whether there is one.
+func Row(tx Reader, targets []any, query string, args ...any) (found bool, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
-		return value, err
+		return false, err
 	}
 	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(&value)
+	if found = rows.Next(); found {
+		err = rows.Scan(targets...)
 	}
-	return value, errors.Join(err, rows.Err())
+	return found, errors.Join(err, rows.Err())
 }
 
 // Values returns the values of a query of one column.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // transaction is a transaction in a commit batch. It holds the writer lock from its first statement to its end: only that can name its owner.
@@ -68,7 +70,7 @@ func (tx *transaction) join(ctx context.Context) error {
 }
 
 // run runs a statement in the transaction.
-func (tx *transaction) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
+func (tx *transaction) run(ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -89,21 +91,21 @@ func (tx *transaction) run(ctx context.Context, s statement, run func(context.Co
 	}
 	// Cancelling a statement may roll back the work of others, so a statement that runs is not cancelled.
 	err := w.check(tx.batch, run(context.WithoutCancel(ctx), w.connection))
-	if s.kind == kindOther || s.kind != kindRead && err == nil { // SQLite undoes a single statement that fails
+	if s.Kind == physical.Other || s.Kind != physical.Read && err == nil { // SQLite undoes a single statement that fails
 		tx.written = true
 	}
 	return err
 }
 
 // prepare refuses statements that a write function may not run, and begins the savepoint before the first statement that may write.
-func (tx *transaction) prepare(s statement) error {
+func (tx *transaction) prepare(s physical.Statement) error {
 	if tx.mode != byStatement {
-		if s.kind != kindRead && s.kind != kindWrite {
-			return fmt.Errorf("a write function may only read and write rows, not run %s", s.text)
+		if s.Kind != physical.Read && s.Kind != physical.Write {
+			return fmt.Errorf("a write function may only read and write rows, not run %s", s.Text)
 		}
 		return nil
 	}
-	if s.kind == kindRead {
+	if s.Kind == physical.Read {
 		return nil
 	}
 	tx.batch.cache = nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // virtual is a connection of the writing pool. All virtual connections share the physical connection of the writer.
@@ -20,7 +22,7 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 		}
 		return driver.ResultNoRows, v.tx.lock(ctx)
 	}
-	s := parse(query)
+	s := physical.Parse(query)
 	if len(args) == 1 {
 		if lists, ok := args[0].Value.(repeated); ok {
 			return v.repeat(ctx, s, lists)
@@ -29,9 +31,9 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 	return v.exec(ctx, s, args)
 }
 
-func (v *virtual) exec(ctx context.Context, s statement, args []driver.NamedValue) (result driver.Result, err error) {
-	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
-		result, err = c.exec(ctx, s, args)
+func (v *virtual) exec(ctx context.Context, s physical.Statement, args []driver.NamedValue) (result driver.Result, err error) {
+	err = v.run(ctx, s, func(ctx context.Context, c *physical.Connection) (err error) {
+		result, err = c.Exec(ctx, s, args)
 		return err
 	})
 	return result, err
@@ -40,7 +42,7 @@ func (v *virtual) exec(ctx context.Context, s statement, args []driver.NamedValu
 // repeated has the lists of arguments of a statement that runs once for each: see Repeat.
 type repeated [][]any
 
-func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driver.Result, error) {
+func (v *virtual) repeat(ctx context.Context, s physical.Statement, lists repeated) (driver.Result, error) {
 	if v.tx == nil {
 		return nil, errors.New("a repeated statement needs a transaction")
 	}
@@ -85,24 +87,24 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 
 // QueryContext implements driver.QueryerContext.
 func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Rows, err error) {
-	s := parse(query)
-	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
-		if result, err = c.query(ctx, s, args); err != nil || v.tx != nil {
+	s := physical.Parse(query)
+	err = v.run(ctx, s, func(ctx context.Context, c *physical.Connection) (err error) {
+		if result, err = c.Query(ctx, s, args); err != nil || v.tx != nil {
 			return err
 		}
 		// The lock is released before the caller reads.
-		result, err = buffer(result)
+		result, err = physical.Buffer(result)
 		return err
 	})
 	return result, err
 }
 
 // run runs a statement in the open transaction, as a transaction of its own, or outside of any.
-func (v *virtual) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
+func (v *virtual) run(ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error) error {
 	switch {
 	case v.tx != nil:
 		return v.tx.run(ctx, s, run)
-	case s.kind == kindWrite:
+	case s.Kind == physical.Write:
 		return v.writer.write(ctx, run)
 	default:
 		return v.writer.exclusive(ctx, run)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // WriteFunc is the write function of a transaction. It reads and checks, and returns the statements to run. It may be called twice, and must not
@@ -203,7 +205,7 @@ func (r *functionReader) call(fn WriteFunc) ([]Statement, error) {
 
 // Query implements Reader.
 func (r *functionReader) Query(query string, args ...any) (*sql.Rows, error) {
-	if parse(query).kind != kindRead {
+	if physical.Parse(query).Kind != physical.Read {
 		return nil, fmt.Errorf("a write function reads before it writes: %s", query)
 	}
 	rows, err := r.conn.QueryContext(context.Background(), query, args...)

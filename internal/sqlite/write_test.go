@@ -269,6 +269,18 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+func TestChunksHaveAnOwner(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	chunks := Chunks{Owner: "a"}
+	if _, err := chunks.Next(app, func(tx core.App, _ int) (int, error) { return 1, tx.Save(thing(t, tx, "one")) }); err != nil {
+		t.Fatal(err)
+	}
+	if got := writerOf(app).lastOwner; got != "a" {
+		t.Errorf("the chunk was written on behalf of %q, want a", got)
+	}
+}
+
 // Throttled chunks pause after each chunk for as long as it took, and have a third of the rows.
 func TestThrottled(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"contactbase/internal/sqlite/physical"
 )
 
 // writeTimeout is how long a writer waits, from its arrival, for the writer lock and for other processes together.
@@ -32,16 +34,16 @@ var (
 // lock and the counters.
 type writer struct {
 	lock      writerLock
-	connect   func() (*connection, error)
+	connect   func() (*physical.Connection, error)
 	folder    string // of the database
 	functions *functionConn
 
-	connection *connection // nil until it is needed
-	suspect    bool        // whether the connection is replaced when the lock is released, because a transaction broke
-	ended      bool        // whether SQLite has ended the transaction that was begun last
-	committed  bool        // whether it ended by a commit
-	batch      *batch      // nil while no batch is open
-	lockedAt   time.Time   // when the holder got the lock
+	connection *physical.Connection // nil until it is needed
+	suspect    bool                 // whether the connection is replaced when the lock is released, because a transaction broke
+	ended      bool                 // whether SQLite has ended the transaction that was begun last
+	committed  bool                 // whether it ended by a commit
+	batch      *batch               // nil while no batch is open
+	lockedAt   time.Time            // when the holder got the lock
 
 	lastOwner    string    // the last that wrote
 	ownerChanged time.Time // when another one had written before it
@@ -55,7 +57,7 @@ type writer struct {
 	checkpoints checkpoints
 }
 
-func newWriter(folder string, connect func() (*connection, error)) (_ *writer, err error) {
+func newWriter(folder string, connect func() (*physical.Connection, error)) (_ *writer, err error) {
 	w := &writer{folder: folder, connect: connect, times: newTimes(), checkpoints: checkpoints{due: make(chan struct{}, 1)}}
 	w.lock.waits = w.times.wait
 	w.functions, err = newFunctionConn(w)
@@ -129,7 +131,7 @@ func (w *writer) discard() error {
 
 // write runs a statement that SQLite undoes if it fails, in a batch that others may join afterwards. If one of those makes the batch
 // fail, the statement runs once more, in a batch of its own.
-func (w *writer) write(ctx context.Context, run func(context.Context, *connection) error) error {
+func (w *writer) write(ctx context.Context, run func(context.Context, *physical.Connection) error) error {
 	deadline := time.Now().Add(writeTimeout)
 	err := w.writeOnce(ctx, deadline, false, run)
 	if errors.Is(err, ErrBatch) {
@@ -138,7 +140,7 @@ func (w *writer) write(ctx context.Context, run func(context.Context, *connectio
 	return err
 }
 
-func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *connection) error) error {
+func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *physical.Connection) error) error {
 	if err := w.acquire(ctx, deadline, ""); err != nil {
 		return err
 	}
@@ -157,7 +159,7 @@ func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool,
 }
 
 // exclusive runs a statement outside of any transaction.
-func (w *writer) exclusive(ctx context.Context, run func(context.Context, *connection) error) (err error) {
+func (w *writer) exclusive(ctx context.Context, run func(context.Context, *physical.Connection) error) (err error) {
 	deadline := time.Now().Add(writeTimeout)
 	if err := w.acquire(ctx, deadline, ""); err != nil {
 		return err
@@ -197,11 +199,11 @@ func (w *writer) end() error {
 
 // control runs one of the statements that begin and end batches and savepoints.
 func (w *writer) control(text string) error {
-	_, err := w.connection.execPrepared(context.Background(), text, nil)
+	_, err := w.connection.Exec(context.Background(), physical.Statement{Text: text, Kind: physical.Write}, nil)
 	return err
 }
 
-func setBusyTimeout(c *connection, timeout time.Duration) error {
+func setBusyTimeout(c *physical.Connection, timeout time.Duration) error {
 	_, err := c.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout(%d)", timeout.Milliseconds()), nil)
 	return err
 }

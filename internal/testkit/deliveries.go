@@ -40,19 +40,18 @@ func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind
 func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
-	if err := app.RunInTransaction(func(tx core.App) error { return WriteEvent(tx, e, time.Now()) }); err != nil {
+	if err := WriteEvent(app, e, time.Now()); err != nil {
 		tb.Fatal(err)
 	}
 	return e.ID
 }
 
-// WriteEvent writes the event to the outbox in the caller's transaction.
-func WriteEvent(tx core.App, e *event.Event, now time.Time) error {
-	statement, err := event.Insert(sqlite.ReaderOf(tx), e, now)
-	if err != nil {
-		return err
-	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{statement})
+// WriteEvent writes an event to the outbox, in the app's transaction if there is one.
+func WriteEvent(app core.App, e *event.Event, now time.Time) error {
+	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		statement, err := event.Insert(tx, e, now)
+		return []sqlite.Statement{statement}, err
+	})
 	return err
 }
 

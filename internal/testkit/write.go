@@ -25,6 +25,15 @@ func Upsert(app core.App, tenantID string, changes contact.Changes) (_ *contact.
 	return w.After, w.Before == nil, err
 }
 
+// Delete deletes a contact, in the app's transaction if there is one.
+func Delete(app core.App, id string) error {
+	record, err := app.FindRecordById(contact.CollectionName, id)
+	if err != nil {
+		return err
+	}
+	return app.Delete(record)
+}
+
 func commit(app core.App, tenantID string, write func(*contact.Tx) (contact.Write, error)) (w contact.Write, _ error) {
 	err := contact.Commit(app, tenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		w, err = write(tx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,6 +49,40 @@ func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]
 	}
 	object, err = decodeObject(raw)
 	return raw, object, err
+}
+
+// Property is a property of a request's object.
+type Property struct {
+	Name     string
+	Required bool
+	Rule     string               // continues the name: "must be …"
+	Read     func(value any) bool // stores the value, and reports whether it is valid
+}
+
+// As returns the Read of a property of the type T.
+func As[T any](into *T) func(value any) bool {
+	return func(value any) (ok bool) {
+		*into, ok = value.(T)
+		return ok
+	}
+}
+
+// ReadProperties reads the properties of an object, and returns the errors in them.
+func ReadProperties(object map[string]any, known ...Property) fault.Fields {
+	faults := fault.Fields{}
+	for name := range object {
+		if !slices.ContainsFunc(known, func(p Property) bool { return p.Name == name }) {
+			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
+		}
+	}
+	for _, p := range known {
+		if value, sent := object[p.Name]; sent && !p.Read(value) {
+			faults[p.Name] = fault.Field{Code: fault.CodeInvalidValue, Message: p.Rule}
+		} else if !sent && p.Required {
+			faults[p.Name] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
+		}
+	}
+	return faults
 }
 
 // CheckJSON returns an error unless the content type is JSON in UTF-8.

@@ -180,3 +180,11 @@ func WriteData(e *core.RequestEvent, data any) error {
 	}
 	return e.Blob(http.StatusOK, "application/json", encoded)
 }
+
+// WriteResult is WriteData for the result of a call. It returns the error of the call, if any.
+func WriteResult(e *core.RequestEvent, data any, err error) error {
+	if err != nil {
+		return err
+	}
+	return WriteData(e, data)
+}

@@ -41,10 +41,7 @@ func (s *server) webhookActivity(e *core.RequestEvent) error {
 		return err
 	}
 	found, err := overview.ActivityOfWebhook(e.App, e.Request.PathValue("id"), span)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteResult(e, found, err)
 }
 
 func (s *server) keyActivity(e *core.RequestEvent) error {

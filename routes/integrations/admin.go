@@ -31,18 +31,12 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 		return err
 	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, attempt)
+	return envelope.WriteResult(e, attempt, err)
 }
 
 func (s *server) rotateWebhook(e *core.RequestEvent) error {
 	secret, err := webhook.RotateSecret(e.App, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, map[string]string{"secret": secret})
+	return envelope.WriteResult(e, map[string]string{"secret": secret}, err)
 }
 
 func (s *server) recoverWebhook(e *core.RequestEvent) error {
@@ -133,10 +127,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A preview takes at most %d items. Send fewer.", maxPreviewed))
 	}
 	outcome, err := received.Preview(e.App)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, outcome)
+	return envelope.WriteResult(e, outcome, err)
 }
 
 // previewRequest is a payload to try, with the settings of the inbound webhook that would receive it.

@@ -44,10 +44,7 @@ func (s *server) previewFilter(e *core.RequestEvent) error {
 		return err
 	}
 	preview, err := overview.PreviewFilter(e.App, compiled, owner, payload)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, preview)
+	return envelope.WriteResult(e, preview, err)
 }
 
 func (r *filterRequest) compile() (*filter.Filter, error) {

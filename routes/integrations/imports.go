@@ -50,26 +50,17 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 
 func (s *server) listImports(e *core.RequestEvent) error {
 	found, err := imports.List(e.App, tenantOf(e))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteResult(e, found, err)
 }
 
 func (s *server) listImportFields(e *core.RequestEvent) error {
 	targets, err := sheet.Targets(e.App)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, targets)
+	return envelope.WriteResult(e, targets, err)
 }
 
 func (s *server) readImport(e *core.RequestEvent) error {
 	found, err := imports.Find(e.App, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteResult(e, found, err)
 }
 
 func (s *server) checkImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Check) }

@@ -40,10 +40,7 @@ func (s *server) createPortalLink(e *core.RequestEvent) error {
 func (s *server) revokePortalLinks(e *core.RequestEvent) error {
 	// a client that has gone meanwhile still wants all links to end
 	revoked, err := member.RevokeLinks(context.WithoutCancel(e.Request.Context()), e.App, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, map[string]int{"count": revoked})
+	return envelope.WriteResult(e, map[string]int{"count": revoked}, err)
 }
 
 // readLinkOptions reads the body. It refuses unknown properties: a link that ignored a limit would allow more than its creator meant.

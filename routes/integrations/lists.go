@@ -30,10 +30,7 @@ func (s *server) webhooksHealth(e *core.RequestEvent) error {
 		return err
 	}
 	health, err := overview.Webhooks(e.App, ids, time.Now())
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, health)
+	return envelope.WriteResult(e, health, err)
 }
 
 func (s *server) tenantsCounts(e *core.RequestEvent) error {
@@ -42,18 +39,12 @@ func (s *server) tenantsCounts(e *core.RequestEvent) error {
 		return err
 	}
 	counts, err := overview.Tenants(e.App, ids)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, counts)
+	return envelope.WriteResult(e, counts, err)
 }
 
 func (s *server) inspectWebhook(e *core.RequestEvent) error {
 	inspected, err := overview.Inspect(e.App, e.Request.PathValue("id"), e.Request.URL.Query().Get("after"), time.Now())
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, inspected)
+	return envelope.WriteResult(e, inspected, err)
 }
 
 func overviewIDs(values url.Values) ([]string, error) {
@@ -82,10 +73,7 @@ func (s *server) listDeliveries(e *core.RequestEvent) error {
 
 func (s *server) readDelivery(e *core.RequestEvent) error {
 	details, err := overview.DeliveryDetails(e.App, e.Request.PathValue("id"), time.Now())
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, details)
+	return envelope.WriteResult(e, details, err)
 }
 
 func (s *server) listAttempts(e *core.RequestEvent) error {
@@ -94,10 +82,7 @@ func (s *server) listAttempts(e *core.RequestEvent) error {
 		return err
 	}
 	attempts, err := overview.Attempts(e.App, id)
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, attempts)
+	return envelope.WriteResult(e, attempts, err)
 }
 
 func (s *server) listInboundRequests(e *core.RequestEvent) error {
@@ -114,26 +99,17 @@ func (s *server) listInboundRequests(e *core.RequestEvent) error {
 		return err
 	}
 	found, err := overview.InboundRequests(e.App, values.Get("inbound"), page, min(perPage, maxPerPage))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteResult(e, found, err)
 }
 
 func (s *server) readInboundRequest(e *core.RequestEvent) error {
 	found, err := overview.InboundRequestOf(e.App, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, found)
+	return envelope.WriteResult(e, found, err)
 }
 
 func (s *server) listContactEvents(e *core.RequestEvent) error {
 	history, err := overview.HistoryOf(e.App, e.Request.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return envelope.WriteData(e, history)
+	return envelope.WriteResult(e, history, err)
 }
 
 // countParameter returns a parameter that counts from 1.

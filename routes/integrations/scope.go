@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -208,12 +207,8 @@ func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
 	if r.table == tenantsTable {
 		return !slices.ContainsFunc(ids, func(id string) bool { return id != owner }), nil
 	}
-	encoded, err := json.Marshal(ids)
-	if err != nil {
-		return false, err
-	}
 	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), "SELECT EXISTS (SELECT 1 FROM json_each(?1) j "+
-		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2))", string(encoded), owner)
+		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2))", sqlite.List(ids), owner)
 	if err != nil {
 		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
 	}

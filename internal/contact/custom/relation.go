@@ -2,7 +2,6 @@ package custom
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,11 +83,7 @@ func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts 
 	if target == nil {
 		return errNoSuchRow, nil
 	}
-	encoded, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
+	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{sqlite.List(ids)}
 	if owned := OwnedBy(contacts, target, "?2"); owned != "" {
 		query, args = query+" AND "+owned, append(args, tenantID)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -24,7 +24,7 @@ var errMoved = errors.New("the import has moved on")
 type page struct {
 	first   int // the index of the first row that is stored with them
 	from    int // the index of the first row of the page
-	items   []contact.Item
+	items   []bulk.Item
 	cells   [][]string
 	numbers []int // of the rows, as a spreadsheet shows them
 }
@@ -72,6 +72,7 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	if p == nil {
 		return i.end(app)
 	}
+	chunks.Owner = i.Tenant
 	for begun := 0; begun < len(p.items); {
 		taken := 0
 		_, err := chunks.Next(app, func(tx core.App, limit int) (int, error) {
@@ -133,7 +134,7 @@ func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err e
 	if err != nil {
 		return o, err
 	}
-	results, err := contact.WriteItems(tx, i.Tenant, items)
+	results, err := bulk.Write(tx, i.Tenant, items)
 	if err != nil {
 		return o, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}
@@ -149,7 +150,7 @@ func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err e
 const existingSQL = "SELECT c.`id` FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?"
 
 // existing returns the items, without the ids that no contact of the tenant has.
-func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, error) {
+func (i *Import) existing(tx core.App, items []bulk.Item) ([]bulk.Item, error) {
 	var ids []string
 	for _, item := range items {
 		if item.ID != "" {
@@ -159,11 +160,7 @@ func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, er
 	if ids == nil {
 		return items, nil
 	}
-	encoded, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	found, err := sqlite.Values[string](sqlite.ReaderOf(tx), existingSQL, string(encoded), i.Tenant)
+	found, err := sqlite.Values[string](sqlite.ReaderOf(tx), existingSQL, sqlite.List(ids), i.Tenant)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the contacts of the import %s: %w", i.ID, err)
 	}
@@ -217,11 +214,11 @@ func (c *Counts) addAll(other Counts) {
 // add counts the result of a row.
 func (c *Counts) add(status string) {
 	switch status {
-	case contact.ItemCreated:
+	case bulk.Created:
 		c.RowsCreated++
-	case contact.ItemUpdated:
+	case bulk.Updated:
 		c.RowsUpdated++
-	case contact.ItemUnchanged:
+	case bulk.Unchanged:
 		c.RowsUnchanged++
 	default:
 		c.RowsRefused++

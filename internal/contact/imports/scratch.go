@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/list"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 )
@@ -168,7 +168,7 @@ func sameKey(index dbutils.Index, columns []string) string {
 }
 
 // transact calls write with an app whose contacts are those of the scratch database, among them all that the items may meet.
-func (s *scratch) transact(items []contact.Item, write func(tx core.App) error) error {
+func (s *scratch) transact(items []bulk.Item, write func(tx core.App) error) error {
 	return s.db.Transactional(func(tx *dbx.Tx) error {
 		app := scratchApp{s.app, tx}
 		if err := s.copyFor(app, items); err != nil {
@@ -183,14 +183,14 @@ func (s *scratch) transact(items []contact.Item, write func(tx core.App) error) 
 }
 
 // copyFor copies the contacts that the items find.
-func (s *scratch) copyFor(tx core.App, items []contact.Item) error {
+func (s *scratch) copyFor(tx core.App, items []bulk.Item) error {
 	var ids, externalIDs, emails []string
 	for _, item := range items {
 		ids = append(ids, item.ID)
 		for _, field := range s.relations {
 			ids = append(ids, list.ToUniqueStringSlice(item.Changes[field])...)
 		}
-		if externalID, _ := item.Changes["externalId"].(string); externalID != "" {
+		if externalID := item.Key("externalId"); externalID != "" {
 			externalIDs = append(externalIDs, externalID)
 		}
 		if email, _ := item.Changes["email"].(string); item.ByEmail {
@@ -206,11 +206,7 @@ func (s *scratch) copyFor(tx core.App, items []contact.Item) error {
 		{"`tenant` = ?2 AND `externalId` IN (SELECT `value` FROM json_each(?1)) AND `externalId` != ''", externalIDs},
 		{"`id` IN (SELECT `contact` FROM stored.`_contactSearch` WHERE `tenant` = ?2 AND `email` IN (SELECT `value` FROM json_each(?1)) AND `email` != '')", emails},
 	} {
-		encoded, err := json.Marshal(found.values)
-		if err != nil {
-			return err
-		}
-		statements = append(statements, sqlite.Statement{Text: copySQL + found.by, Args: []any{string(encoded), s.tenant}})
+		statements = append(statements, sqlite.Statement{Text: copySQL + found.by, Args: []any{sqlite.List(found.values), s.tenant}})
 	}
 	_, err := sqlite.Run(tx, statements)
 	return err

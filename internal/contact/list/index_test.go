@@ -65,7 +65,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 			if _, _, err := testkit.Update(tx, large, ids[i], contact.Changes{"name": fmt.Sprintf("Renamed%d", i)}); err != nil {
 				return err
 			}
-			if err := contact.Delete(tx, large, ids[i+1], ""); err != nil {
+			if err := testkit.Delete(tx, ids[i+1]); err != nil {
 				return err
 			}
 			if _, _, err := testkit.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}); err != nil { // has the same words all the same
@@ -125,7 +125,7 @@ func replaceNewest(t *testing.T, app core.App, tenant string, ids []string) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if err := contact.Delete(app, tenant, id, ""); err != nil {
+		if err := testkit.Delete(app, id); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -43,11 +42,7 @@ func IndexPending(tx core.App, limit int) (found int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
-	statements, err := p.statements()
-	if err != nil {
-		return 0, err
-	}
-	if _, err := sqlite.Run(tx, statements); err != nil {
+	if _, err := sqlite.Run(tx, p.statements()); err != nil {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
 	return p.count(), nil
@@ -77,26 +72,21 @@ func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	return p, nil
 }
 
-func (p *pending) statements() (statements []sqlite.Statement, err error) {
+func (p *pending) statements() (statements []sqlite.Statement) {
 	for _, step := range []struct {
 		text string
 		rows []int64
 	}{
 		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addTrigramsSQL, slices.Concat(p.changed, p.added)}, {unchangeSQL, p.changed},
 	} {
-		if len(step.rows) == 0 {
-			continue
+		if len(step.rows) > 0 {
+			statements = append(statements, sqlite.Statement{Text: step.text, Args: []any{sqlite.List(step.rows)}})
 		}
-		list, err := json.Marshal(step.rows)
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, sqlite.Statement{Text: step.text, Args: []any{string(list)}})
 	}
 	if n := len(p.added); n > 0 {
 		statements = append(statements, sqlite.Statement{Text: moveSQL, Args: []any{p.added[n-1]}})
 	}
-	return statements, nil
+	return statements
 }
 
 const (

@@ -152,18 +152,12 @@ func (s *sample) narrows(count, rarest int, sameWord bool) bool {
 }
 
 func (s *sample) load(app core.App) error {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(sampleSQL, sampleSize)
+	texts, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), sampleSQL, sampleSize)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	s.texts, s.counts, s.read = 0, map[string]int{}, time.Now()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		s.texts++
+	s.texts, s.counts, s.read = len(texts), map[string]int{}, time.Now()
+	for _, text := range texts {
 		for length := 1; length <= trigramLength; length++ {
 			grams := gramsIn(text, length)
 			slices.Sort(grams)
@@ -172,5 +166,5 @@ func (s *sample) load(app core.App) error {
 			}
 		}
 	}
-	return rows.Err()
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/bulk"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
 )
@@ -32,8 +33,8 @@ func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
 
 // Item returns the item of a row, which changes the contact that the match finds, or creates one. By id the item is an update of an existing
 // contact; if there is none, Otherwise returns the item instead. An empty cell changes nothing. If the row is invalid, the item says so.
-func (p *Parser) Item(cells []string) (contact.Item, error) {
-	item := contact.Item{Action: contact.ActionUpsert, ByEmail: p.match == payload.FieldEmail}
+func (p *Parser) Item(cells []string) (bulk.Item, error) {
+	item := bulk.Item{Action: bulk.Upsert, ByEmail: p.match == payload.FieldEmail}
 	input := map[string]any{}
 	var halves []string
 	for i, target := range p.mapping {
@@ -74,26 +75,26 @@ func (p *Parser) Item(cells []string) (contact.Item, error) {
 }
 
 // aim sets how the item finds its contact.
-func (p *Parser) aim(item *contact.Item) {
+func (p *Parser) aim(item *bulk.Item) {
 	id := item.ID
 	item.ID = ""
 	if p.match == ID {
 		*item = Otherwise(*item)
 		if id != "" {
-			item.Action, item.ID = contact.ActionUpdate, id
+			item.Action, item.ID = bulk.Update, id
 		}
 		return
 	}
-	if key, _ := item.Changes[p.match].(string); key == "" && item.Wrong == nil {
+	if item.Key(p.match) == "" && item.Wrong == nil {
 		item.Wrong = fault.InvalidContact(fault.Fields{p.match: {Code: fault.CodeRequired, Message: "is required, because the import matches contacts by it"}})
 	}
 }
 
 // Otherwise returns the item of a row for whose id the tenant has no contact. It changes the contact with its external id, or creates one.
-func Otherwise(item contact.Item) contact.Item {
-	item.ID, item.Action, item.ByEmail = "", contact.ActionCreate, false
-	if externalID, _ := item.Changes[payload.FieldExternalID].(string); externalID != "" {
-		item.Action = contact.ActionUpsert
+func Otherwise(item bulk.Item) bulk.Item {
+	item.ID, item.Action, item.ByEmail = "", bulk.Create, false
+	if item.Key(payload.FieldExternalID) != "" {
+		item.Action = bulk.Upsert
 	}
 	return item
 }

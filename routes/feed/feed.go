@@ -1,4 +1,5 @@
-package routes
+// Package feed answers with the events of a tenant: as a page, or as a stream of Server-Sent Events.
+package feed
 
 import (
 	"context"
@@ -12,12 +13,33 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/requests"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
 	"contactbase/routes/envelope"
 )
 
-// readEvents answers with the next events of the feed, as a page or a stream.
-func (s *server) readEvents(e *core.RequestEvent) error {
+// Config holds the dependencies of a feed.
+type Config struct {
+	Watcher *event.Watcher                             // notifies readers of new events; runs while the program serves
+	Newest  func(ctx context.Context) (*string, error) // returns the id of the newest event that clients may see, nil for all
+	Permit  func(reader *credential.Identity) error    // repeats the checks of what the reader may do
+}
+
+// Feed has what all its readers share.
+type Feed struct {
+	Config
+	pages   sqlite.Shared[pageKey, *sharedPage]
+	reading chan struct{} // has a value for each stream that is reading the database
+}
+
+// New returns a feed, and runs its watcher while the app serves.
+func New(app core.App, config Config) *Feed {
+	bindWatcher(app, config.Watcher)
+	return &Feed{Config: config, reading: make(chan struct{}, streamReads)}
+}
+
+// Answer answers a request with the next events after its cursor.
+func (f *Feed) Answer(e *core.RequestEvent, caller *credential.Identity) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
 		return envelope.InvalidParameter("query", "is not a valid query string")
@@ -26,7 +48,7 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	r := &feedReader{server: s, app: e.App, e: e, identity: identity(e), query: query}
+	r := &reader{Feed: f, app: e.App, e: e, identity: caller, query: query}
 	if sse.IsPreferred(e.Request.Header) {
 		requests.Waits(e)
 		return r.stream()
@@ -38,9 +60,9 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	return e.Blob(http.StatusOK, "application/json", page.encoded)
 }
 
-// feedReader is a request for the feed. It may last long.
-type feedReader struct {
-	*server
+// reader is a request for the feed. It may last long.
+type reader struct {
+	*Feed
 	app        core.App
 	e          *core.RequestEvent // nil once it is no longer needed
 	identity   *credential.Identity
@@ -51,7 +73,7 @@ type feedReader struct {
 }
 
 // begin finds the cursor at which the reader starts.
-func (r *feedReader) begin() (err error) {
+func (r *reader) begin() (err error) {
 	if r.query.After != nil {
 		r.cursor = *r.query.After
 		return nil
@@ -64,22 +86,17 @@ func (r *feedReader) begin() (err error) {
 }
 
 // bound ends the feed where the replica ends, so that clients see no event that may be lost with the machine.
-func (r *feedReader) bound() (err error) {
-	if r.Replica == nil {
-		return nil
-	}
+func (r *reader) bound() (err error) {
 	ctx := context.Background()
 	if r.e != nil {
 		ctx = r.e.Request.Context()
 	}
-	if r.query.Filter.UpTo, err = r.Replica.NewestVisibleEvent(ctx); err != nil {
-		return unacknowledged(err)
-	}
-	return nil
+	r.query.Filter.UpTo, err = r.Newest(ctx)
+	return err
 }
 
 // keyEnds is ready when the key expires.
-func (r *feedReader) keyEnds() <-chan time.Time {
+func (r *reader) keyEnds() <-chan time.Time {
 	if expires := r.identity.Expires(); !expires.IsZero() {
 		return time.After(time.Until(expires))
 	}
@@ -87,7 +104,7 @@ func (r *feedReader) keyEnds() <-chan time.Time {
 }
 
 // page waits for events, at most as long as the client asked, and returns a page.
-func (r *feedReader) page() (*sharedPage, error) {
+func (r *reader) page() (*sharedPage, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package routes
+package feed
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ const (
 )
 
 // stream answers with the feed as Server-Sent Events until the client, the server or the key ends it.
-func (r *feedReader) stream() error {
+func (r *reader) stream() error {
 	if id := r.e.Request.Header.Get("Last-Event-ID"); id != "" {
 		cursor, wrong := event.ParseCursor(id)
 		if wrong != nil {
@@ -64,7 +64,7 @@ func (r *feedReader) stream() error {
 }
 
 // beginStream reads the first page, while an error can still be a response, and sends the header.
-func (r *feedReader) beginStream() (*sharedPage, error) {
+func (r *reader) beginStream() (*sharedPage, error) {
 	err := r.begin()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (r *feedReader) beginStream() (*sharedPage, error) {
 }
 
 // checkNotMoving refuses a stream of a moving tenant: no more events happen here, and a client that reconnects reaches the new installation.
-func (r *feedReader) checkNotMoving() error {
+func (r *reader) checkNotMoving() error {
 	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
 	}
@@ -104,7 +104,7 @@ var always = func() <-chan struct{} {
 }()
 
 // follow sends a page and the events after it, until the client, the server or the key ends.
-func (r *feedReader) follow(events *event.Subscription, page *sharedPage, out *sse.Stream) error {
+func (r *reader) follow(events *event.Subscription, page *sharedPage, out *sse.Stream) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
 	start := sse.AppendID([]byte(sse.Heartbeat), r.sentCursor)
@@ -144,7 +144,7 @@ func (r *feedReader) follow(events *event.Subscription, page *sharedPage, out *s
 }
 
 // blocks returns the events of a page, which the caller sends.
-func (r *feedReader) blocks(page *sharedPage) []byte {
+func (r *reader) blocks(page *sharedPage) []byte {
 	if n := len(page.Events); n > 0 {
 		r.sentCursor = page.Events[n-1].ID
 	}
@@ -153,7 +153,7 @@ func (r *feedReader) blocks(page *sharedPage) []byte {
 
 // appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
 // it.
-func (r *feedReader) appendSkippedID(b []byte) []byte {
+func (r *reader) appendSkippedID(b []byte) []byte {
 	if r.sentCursor == r.cursor {
 		return b
 	}
@@ -162,7 +162,7 @@ func (r *feedReader) appendSkippedID(b []byte) []byte {
 }
 
 // onOwnStack runs a stream's f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
-func (r *feedReader) onOwnStack(f func() error) error {
+func (r *reader) onOwnStack(f func() error) error {
 	if !r.streams {
 		return f()
 	}

@@ -1,4 +1,4 @@
-package routes
+package feed
 
 import (
 	"strconv"
@@ -28,7 +28,7 @@ type sharedPage struct {
 }
 
 // next reads the events after the cursor, and advances it. It repeats the checks of authorize, whose results may have changed.
-func (r *feedReader) next() (*sharedPage, error) {
+func (r *reader) next() (*sharedPage, error) {
 	if err := r.bound(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (r *feedReader) next() (*sharedPage, error) {
 	return page, nil
 }
 
-func (r *feedReader) key() pageKey {
+func (r *reader) key() pageKey {
 	filter := r.query.Filter
 	k := pageKey{
 		tenantID: r.identity.TenantID, after: r.cursor, kinds: strings.Join(filter.Kinds, ","), contact: filter.Contact,
@@ -56,7 +56,7 @@ func (r *feedReader) key() pageKey {
 }
 
 // read reads and encodes the page for all readers with the same key.
-func (r *feedReader) read() *sharedPage {
+func (r *reader) read() *sharedPage {
 	p := &sharedPage{}
 	p.err = r.onOwnStack(func() (err error) {
 		if p.version, err = credential.Version(r.app); err != nil {
@@ -76,14 +76,14 @@ func (r *feedReader) read() *sharedPage {
 }
 
 // confirm repeats the checks of authorize. It queries only if the credentials have changed.
-func (r *feedReader) confirm(version int64) error {
+func (r *reader) confirm(version int64) error {
 	check := func() error {
 		present, err := r.identity.ConfirmAt(sqlite.Direct(r.app.ConcurrentDB()), version, time.Now())
 		if err != nil {
 			return err
 		}
 		r.identity = present
-		return permit(present, credential.ContactsRead)
+		return r.Permit(present)
 	}
 	if r.identity.IsOf(version) {
 		return check()

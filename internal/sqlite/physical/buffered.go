@@ -1,4 +1,4 @@
-package sqlite
+package physical
 
 import (
 	"database/sql/driver"
@@ -13,8 +13,8 @@ type buffered struct {
 	values  [][]driver.Value
 }
 
-// buffer reads rows to the end and closes them.
-func buffer(from driver.Rows) (_ *buffered, err error) {
+// Buffer reads rows to the end and closes them.
+func Buffer(from driver.Rows) (_ driver.Rows, err error) {
 	defer func() {
 		if closed := from.Close(); err == nil {
 			err = closed

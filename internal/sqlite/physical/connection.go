@@ -1,4 +1,5 @@
-package sqlite
+// Package physical is the connections of the driver, each with a cache of compiled statements, and the rows that they return.
+package physical
 
 import (
 	"context"
@@ -10,8 +11,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// rawConnection is what the driver offers of a connection.
-type rawConnection interface {
+// Raw is what the driver offers of a connection.
+type Raw interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -32,44 +33,45 @@ type rawRows interface {
 	driver.RowsColumnTypeScanType
 }
 
-// connection is a physical connection with a cache of compiled statements. SQLite recompiles a statement after a change of the schema.
-type connection struct {
-	rawConnection
+// Connection is a physical connection with a cache of compiled statements. SQLite recompiles a statement after a change of the schema.
+type Connection struct {
+	Raw
 	statements *statements
 }
 
-func newConnection(d driver.Driver, dataSource string, statements int) (*connection, error) {
+// Open opens a connection that keeps that many compiled statements.
+func Open(d driver.Driver, dataSource string, statements int) (*Connection, error) {
 	opened, err := d.Open(dataSource)
 	if err != nil {
 		return nil, err
 	}
-	raw, ok := opened.(rawConnection)
+	raw, ok := opened.(Raw)
 	if !ok {
 		_ = opened.Close()
 		return nil, fmt.Errorf("the driver's connections (%T) lack methods that this package needs", opened)
 	}
-	return &connection{rawConnection: raw, statements: newStatements(statements)}, nil
+	return &Connection{Raw: raw, statements: newStatements(statements)}, nil
 }
 
 // Close implements driver.Conn.
-func (c *connection) Close() error {
+func (c *Connection) Close() error {
 	c.statements.close()
 	c.RegisterCommitHook(nil) // the driver stores it by the address of the connection, which may be reused
-	return c.rawConnection.Close()
+	return c.Raw.Close()
 }
 
 // ErrReadOnly is the error of a statement that writes on a connection for reading: nothing of it is in the database.
 var ErrReadOnly = errors.New("the statement writes data but does not begin with INSERT, UPDATE, DELETE or REPLACE: rewrite it to begin with one of them")
 
 // ExecContext implements driver.ExecerContext.
-func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	result, err := c.exec(ctx, parse(query), args)
+func (c *Connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.Exec(ctx, Parse(query), args)
 	return result, refused(err)
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	found, err := c.query(ctx, parse(query), args)
+func (c *Connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	found, err := c.Query(ctx, Parse(query), args)
 	return found, refused(err)
 }
 
@@ -88,20 +90,17 @@ func refused(err error) error {
 // analyzeSQL is how PocketBase updates the statistics of the query planner, after each change of a collection.
 const analyzeSQL = "PRAGMA optimize"
 
-func (c *connection) exec(ctx context.Context, s statement, args []driver.NamedValue) (driver.Result, error) {
-	if s.text == analyzeSQL {
+// Exec runs a statement. Unless its kind is Other, it compiles the statement once.
+func (c *Connection) Exec(ctx context.Context, s Statement, args []driver.NamedValue) (driver.Result, error) {
+	if s.Text == analyzeSQL {
 		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would still scan them when they are
 		// large. Without statistics it uses the indexes.
 		return driver.RowsAffected(0), nil
 	}
-	if s.kind == kindOther {
-		return c.rawConnection.ExecContext(ctx, s.text, args)
+	if s.Kind == Other {
+		return c.Raw.ExecContext(ctx, s.Text, args)
 	}
-	return c.execPrepared(ctx, s.text, args)
-}
-
-func (c *connection) execPrepared(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	prepared, err := c.prepare(ctx, text)
+	prepared, err := c.prepare(ctx, s.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +109,16 @@ func (c *connection) execPrepared(ctx context.Context, text string, args []drive
 		_ = prepared.Close() // it repeats the error
 		return nil, err
 	}
-	c.statements.put(text, prepared)
+	c.statements.put(s.Text, prepared)
 	return result, nil
 }
 
-func (c *connection) query(ctx context.Context, s statement, args []driver.NamedValue) (driver.Rows, error) {
-	if s.kind == kindOther {
-		return c.rawConnection.QueryContext(ctx, s.text, args)
+// Query is Exec for a statement that returns rows. The caller closes them.
+func (c *Connection) Query(ctx context.Context, s Statement, args []driver.NamedValue) (driver.Rows, error) {
+	if s.Kind == Other {
+		return c.Raw.QueryContext(ctx, s.Text, args)
 	}
-	prepared, err := c.prepare(ctx, s.text)
+	prepared, err := c.prepare(ctx, s.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +127,11 @@ func (c *connection) query(ctx context.Context, s statement, args []driver.Named
 		_ = prepared.Close() // it repeats the error
 		return nil, err
 	}
-	return &rows{rawRows: found.(rawRows), connection: c, text: s.text, prepared: prepared}, nil
+	return &rows{rawRows: found.(rawRows), connection: c, text: s.Text, prepared: prepared}, nil
 }
 
 // prepare returns a cached statement or compiles it.
-func (c *connection) prepare(ctx context.Context, text string) (preparedStatement, error) {
+func (c *Connection) prepare(ctx context.Context, text string) (preparedStatement, error) {
 	if prepared := c.statements.take(text); prepared != nil {
 		return prepared, nil
 	}
@@ -145,7 +145,7 @@ func (c *connection) prepare(ctx context.Context, text string) (preparedStatemen
 // rows returns its statement to the connection when it is closed, which resets the statement.
 type rows struct {
 	rawRows
-	connection *connection
+	connection *Connection
 	text       string
 	prepared   preparedStatement // nil once closed
 }

@@ -1,4 +1,4 @@
-package sqlite
+package physical
 
 import (
 	"container/list"
@@ -6,41 +6,43 @@ import (
 	"strings"
 )
 
-// statement is the text of a query and what kind it is.
-type statement struct {
-	text string
-	kind kind
+// Statement is the text of a query and what kind it is.
+type Statement struct {
+	Text string
+	Kind Kind
 }
 
-type kind int
+// Kind is what a statement does.
+type Kind int
 
+// The kinds.
 const (
-	kindOther kind = iota // a script of several statements, and everything else
-	kindRead              // SELECT or VALUES
-	kindWith              // WITH, in front of any of the others
-	kindWrite             // INSERT, UPDATE, DELETE or REPLACE
+	Other Kind = iota // a script of several statements, and everything else
+	Read              // SELECT or VALUES
+	With              // WITH, in front of any of the others
+	Write             // INSERT, UPDATE, DELETE or REPLACE
 )
 
-// parse determines the kind of a query by its first word. It takes any query with a semicolon for a script, even if that is in a literal: such a
+// Parse determines the kind of a query by its first word. It takes any query with a semicolon for a script, even if that is in a literal: such a
 // query only runs more slowly.
-func parse(query string) statement {
+func Parse(query string) Statement {
 	text := strings.TrimRight(query, "; \t\r\n")
 	if strings.Contains(text, ";") {
-		return statement{text: query}
+		return Statement{Text: query}
 	}
 	text = strings.TrimLeft(text, " \t\r\n")
 	end := strings.IndexFunc(text, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
 	if end < 0 {
 		end = len(text)
 	}
-	s := statement{text: text}
+	s := Statement{Text: text}
 	switch strings.ToUpper(text[:end]) {
 	case "SELECT", "VALUES":
-		s.kind = kindRead
+		s.Kind = Read
 	case "WITH":
-		s.kind = kindWith
+		s.Kind = With
 	case "INSERT", "UPDATE", "DELETE", "REPLACE":
-		s.kind = kindWrite
+		s.Kind = Write
 	}
 	return s
 }
