@@ -89,7 +89,7 @@ func asJSON(tb testing.TB, c *contact.Contact) string {
 	return string(encoded)
 }
 
-func (w functions) remove(externalID string) error { return records{w.book}.remove(externalID) } // only a batch deletes otherwise
+func (w functions) remove(externalID string) error { return records(w).remove(externalID) } // only a batch deletes otherwise
 
 // batches writes as a call of many items does.
 type batches struct{ functions }
