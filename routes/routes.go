@@ -120,29 +120,37 @@ func Bind(app core.App, config Config) {
 	})
 }
 
-// bindRoutes is the route table.
+// bindRoutes registers the routes.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
-	read, write := require(mayRead, counted), require(mayWrite, counted)
-
-	s.group(e, apiPrefix,
-		route{"GET", "/contacts", s.listContacts, read},
-		route{"POST", "/contacts", s.createContact, write},
-		route{"GET", "/contacts/{id}", s.readContact, read},
-		route{"PATCH", "/contacts/{id}", s.updateContact, write},
-		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
-		route{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
-		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
-		route{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, read},
-	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, apiPrefix, s.apiRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
-	s.group(e, hooksPrefix,
-		route{"GET", "/{token}", s.probeInbound, nil},
-		route{"POST", "/{token}", s.receiveInbound, nil},
-	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-
+	s.group(e, hooksPrefix, s.hookRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, mcpPrefix, route{"POST", "", s.serveModel, nil}).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.bindIntegrations(e)
+}
+
+// apiRoutes are the routes of integrators.
+func (s *server) apiRoutes() []route {
+	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
+	read, write := require(mayRead, counted), require(mayWrite, counted)
+	return []route{
+		{"GET", "/contacts", s.listContacts, read},
+		{"POST", "/contacts", s.createContact, write},
+		{"GET", "/contacts/{id}", s.readContact, read},
+		{"PATCH", "/contacts/{id}", s.updateContact, write},
+		{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
+		{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
+		{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
+		{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, read},
+	}
+}
+
+// hookRoutes are the routes of other systems, which a token in the address authorizes.
+func (s *server) hookRoutes() []route {
+	return []route{
+		{"GET", "/{token}", s.probeInbound, nil},
+		{"POST", "/{token}", s.receiveInbound, nil},
+	}
 }
 
 // bindIntegrations registers the routes of superusers and members.

@@ -1,0 +1,52 @@
+package routes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"contactbase/api"
+	"contactbase/routes/integrations"
+)
+
+// The OpenAPI document has every route, and no other.
+func TestRoutesAreDocumented(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Paths map[string]map[string]any `yaml:"paths"`
+	}
+	if err := yaml.Unmarshal(api.YAML(), &document); err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for path, operations := range document.Paths {
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			if operations[method] != nil {
+				documented[strings.ToUpper(method)+" "+path] = true
+			}
+		}
+	}
+	s := &server{}
+	routed := map[string]bool{}
+	for prefix, routes := range map[string][]route{apiPrefix: s.apiRoutes(), hooksPrefix: s.hookRoutes()} {
+		for _, r := range routes {
+			routed[r.method+" "+prefix+r.path] = true
+		}
+	}
+	for _, r := range integrations.Routes(integrations.Config{}) {
+		routed[r.Method+" "+adminPrefix+r.Path] = true
+	}
+	for _, place := range slices.Sorted(maps.Keys(routed)) {
+		if !documented[place] {
+			t.Errorf("api/openapi.yaml has no %s", place)
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(documented)) {
+		if !routed[place] {
+			t.Errorf("%s is documented, and is no route", place)
+		}
+	}
+}
