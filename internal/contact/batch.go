@@ -133,7 +133,7 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 }
 
 func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, byID, b.tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.adminFields, byID, b.tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}

@@ -36,10 +36,10 @@ var ReservedFieldNames = []string{"createdAt", "updatedAt"}
 
 // schema is the collection of contacts and what follows from its fields. It never changes.
 type schema struct {
-	collection *core.Collection
-	own        []core.Field // the admin's fields, those that the API shows first
-	custom     []core.Field // those that the API shows
-	insertSQL  string       // writes the row of a new contact
+	collection  *core.Collection
+	adminFields []core.Field // those that an admin added: custom, then the hidden ones
+	custom      []core.Field // the admin's fields that the API shows
+	insertSQL   string       // writes the row of a new contact
 }
 
 // latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces it, so a schema
@@ -68,12 +68,12 @@ func newSchema(collection *core.Collection) *schema {
 			s.custom = append(s.custom, field)
 		}
 	}
-	s.own = slices.Concat(s.custom, unseen)
+	s.adminFields = slices.Concat(s.custom, unseen)
 	columns := writtenColumns
-	for _, field := range s.own {
+	for _, field := range s.adminFields {
 		columns += ", `" + field.GetName() + "`"
 	}
-	s.insertSQL = "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
+	s.insertSQL = "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.adminFields)-1) + ")"
 	return s
 }
 

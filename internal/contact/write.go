@@ -84,7 +84,7 @@ func Create(tx *Tx, tenantID string, changes Changes) (Write, error) {
 // Update returns the write that changes a contact of the tenant. If matches is not nil and returns false for the current contact, the error
 // is ErrPreconditionFailed.
 func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact) bool) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, byID, tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.adminFields, byID, tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}
@@ -98,7 +98,7 @@ func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact)
 // returns false for the current contact, which is nil if there is none, the error is ErrPreconditionFailed.
 func Upsert(tx *Tx, tenantID string, changes Changes, matches func(*Contact) bool) (Write, error) {
 	externalID, _ := changes[externalIDField].(string)
-	before, err := tx.schema.find(tx, tx.schema.own, byExternalID, tenantID, externalID)
+	before, err := tx.schema.find(tx, tx.schema.adminFields, byExternalID, tenantID, externalID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Write{}, err
 	}
@@ -147,7 +147,7 @@ func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 	tx.schema.stamp(w)
 	when, c := stamp.Stored(at), w.After
 	c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
-	args := make([]any, 0, len(shippedFields)+len(tx.schema.own))
+	args := make([]any, 0, len(shippedFields)+len(tx.schema.adminFields))
 	args = append(args, c.ID, tenantID)
 	for _, field := range Fields {
 		args = append(args, *field.of(c))
@@ -206,7 +206,7 @@ func (tx *Tx) update(w *Write, tenantID string, changed []int, changes Changes, 
 		set.WriteString(assignments[i])
 		args = append(args, *Fields[i].of(w.After))
 	}
-	for _, field := range tx.schema.own {
+	for _, field := range tx.schema.adminFields {
 		if !changes.sets(field) {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 
 // appendOwn appends the values of the admin's columns, in the order of insertSQL.
 func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
-	for _, field := range s.own {
+	for _, field := range s.adminFields {
 		value, err := custom.Column(field, record)
 		if err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 	if w.After.Name == "" && w.After.Email == "" {
 		faults = nameOrEmail()
 	}
-	if len(tx.schema.own) > 0 {
+	if len(tx.schema.adminFields) > 0 {
 		own, err := tx.setOwn(w, tenantID, changes)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.F
 		return nil, err
 	}
 	faults = fault.Fields{}
-	for i, field := range tx.schema.own {
+	for i, field := range tx.schema.adminFields {
 		wrong, err := tx.set(w, i, tenantID, changes)
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.F
 
 // set sets one of the admin's fields to the value that was sent or generated, and returns the errors in it.
 func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Field, error) {
-	field := tx.schema.own[i]
+	field := tx.schema.adminFields[i]
 	name := field.GetName()
 	value, sent := changes[name]
 	if sent && !custom.Writable(field) {
@@ -108,11 +108,11 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 
 // stamp sets the automatic dates of a contact that is written.
 func (s *schema) stamp(w *Write) {
-	if len(s.own) == 0 {
+	if len(s.adminFields) == 0 {
 		return
 	}
 	now, _ := types.ParseDateTime(w.now) // it never fails for a time.Time
-	for _, field := range s.own {
+	for _, field := range s.adminFields {
 		if custom.IsStamped(field, w.Before == nil) {
 			w.record.SetRaw(field.GetName(), now)
 		}
@@ -144,7 +144,7 @@ func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 	}
 	s.fill(record, tenantID, c)
 	for i, value := range c.stored {
-		record.SetRaw(s.own[i].GetName(), value)
+		record.SetRaw(s.adminFields[i].GetName(), value)
 	}
 	if err := record.PostScan(); err != nil { // makes these values the original ones
 		return nil, fmt.Errorf("reading the contact %s: %w", c.ID, err)
