@@ -16,7 +16,7 @@ type virtual struct {
 
 // ExecContext implements driver.ExecerContext.
 func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
-	if query == "" {
+	if query == takeTurn {
 		if v.tx == nil {
 			return driver.ResultNoRows, nil
 		}

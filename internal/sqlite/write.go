@@ -3,129 +3,214 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite/physical"
 )
 
-// Statement is an INSERT, UPDATE or DELETE, with ? for each parameter.
-type Statement struct {
-	Text string
-	Args []any
-}
+// WriteFunc is the write function of a transaction. It reads and checks, and returns the statements to run. It may be called twice, and must not
+// have other effects.
+type WriteFunc func(Reader) ([]Statement, error)
 
-// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many rows, for
-// which SQLite keeps a copy of every page. It ends with a RepeatError at the first run that fails, and does not undo the runs before.
-func Repeat(text string, lists [][]any) Statement {
-	return Statement{Text: text, Args: []any{repeated(lists)}}
-}
+// Write calls a write function and runs the statements that it returns, in one transaction. It returns how many rows each statement
+// changed.
+//
+// The transaction needs no savepoint, which saves a quarter of the time of a small write: a write function returns its errors before anything is
+// written, and SQLite undoes a first statement that fails. If a later statement or the commit fails, the other transactions of the commit batch
+// run again.
+//
+// No goroutine needs to hold the transaction of a write function open. So the holder of the writer lock also runs the functions that wait behind
+// its own, and wakes their callers only once, with the outcome.
+//
+// If the app is in a transaction, the write becomes a part of it.
+func Write(app core.App, fn WriteFunc) ([]int64, error) { return WriteFor(app, "", fn) }
 
-// RepeatError is the error of one run of a repeated statement.
-type RepeatError struct {
-	Done int // number of runs that succeeded
-	Err  error
-}
-
-func (e *RepeatError) Error() string { return e.Err.Error() }
-
-func (e *RepeatError) Unwrap() error { return e.Err }
-
-// Reader runs queries, with ? for each parameter.
-type Reader interface {
-	Query(query string, args ...any) (*sql.Rows, error)
-}
-
-// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx searches each statement for names in braces
-// and brackets, which takes longer than SQLite needs for most of them.
-func Direct(db dbx.Builder) dbx.Executor {
-	switch db := db.(type) {
+// WriteFor is Write on behalf of an owner, which is the id of a tenant. Owners take turns.
+func WriteFor(app core.App, owner string, fn WriteFunc) ([]int64, error) {
+	switch db := app.NonconcurrentDB().(type) {
 	case *dbx.DB:
-		return db.DB()
+		return writeWith(db.DB(), owner, fn)
 	case *dbx.Tx:
-		if builder, ok := db.Builder.(interface{ Executor() dbx.Executor }); ok {
-			return builder.Executor()
-		}
-	}
-	panic(fmt.Sprintf("sqlite: a %T has no executor", db)) // unreachable with the dbx of go.mod
-}
-
-// ReaderOf returns a reader in the app's transaction, or in its writing pool if it has none.
-func ReaderOf(app core.App) Reader { return Direct(app.NonconcurrentDB()) }
-
-// Run runs statements in the app's transaction and returns how many rows each of them changed.
-func Run(tx core.App, statements []Statement) ([]int64, error) {
-	return run(Direct(tx.NonconcurrentDB()), statements)
-}
-
-func run(tx interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}, statements []Statement) ([]int64, error) {
-	changed := make([]int64, len(statements))
-	for i, s := range statements {
-		result, err := tx.ExecContext(context.Background(), s.Text, s.Args...)
+		statements, err := fn(ReaderOf(app))
 		if err != nil {
 			return nil, err
 		}
-		if changed[i], err = result.RowsAffected(); err != nil {
-			return nil, err
-		}
+		return Run(app, statements)
+	default:
+		return nil, errClosed
 	}
-	return changed, nil
 }
 
-// Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short transaction, which takes a few milliseconds
-// at most, joins the open commit batch, whose writers wait for it. Any other transaction commits that batch first. If the batch fails
-// because of another transaction, Transact calls do of a short one again.
-func Transact(app core.App, owner string, short bool, do func(tx core.App) error) error {
-	if app.IsTransactional() {
-		return do(app)
+func writeWith(db *sql.DB, owner string, fn WriteFunc) ([]int64, error) {
+	w := poolWriter(db)
+	if w == nil {
+		return nil, errors.New("write functions need the writing pool of data.db")
 	}
-	err := inTurn(app, turn{owner, short}, do)
-	if short && errors.Is(err, ErrBatch) {
-		err = inTurn(app, turn{owner: owner}, do)
+	f := w.writeFunction(byFunction, owner, fn)
+	if errors.Is(f.err, ErrBatch) {
+		f = w.writeFunction(byFunctionAlone, owner, fn)
 	}
-	return err
+	if f.panicked != nil {
+		panic(f.panicked)
+	}
+	return f.changed, f.err
 }
 
-func inTurn(app core.App, t turn, do func(tx core.App) error) error {
-	return app.RunInTransaction(func(tx core.App) error {
-		if _, err := Direct(tx.NonconcurrentDB()).Exec("", t); err != nil {
-			return err
-		}
-		return do(tx)
-	})
+// mode is how a transaction writes.
+type mode int
+
+const (
+	byStatement     mode = iota // statement by statement; it may roll back at any point
+	byFunction                  // by a write function
+	byFunctionAlone             // by a write function, again and in a batch of its own, because the first batch failed
+)
+
+// functionWrite is a write by a function: waiting, running or finished.
+type functionWrite struct {
+	mode     mode
+	fn       WriteFunc
+	deadline time.Time
+
+	batch    *batch // that commits it, nil if there is nothing to commit
+	changed  []int64
+	err      error
+	panicked any // the panic of fn with its stack; nil for none
 }
 
-// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf of the record's tenant, if it has
-// one. Meanwhile the app of the event is that of the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
-func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
-	outer := e.App
-	defer func() { e.App = outer }()
-	return inTurn(outer, turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
-		e.App = tx
-		return write(tx)
-	})
-}
-
-// savepoint is the name of the savepoints, which may be nested.
-const savepoint = "contactbase_part"
-
-// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone, and the transaction can continue.
-func Savepoint(tx core.App, part func() error) error {
-	db := Direct(tx.NonconcurrentDB())
-	if _, err := db.Exec("SAVEPOINT " + savepoint); err != nil {
-		return err
-	}
-	err := part()
+// writeFunction runs a write function, or waits until the holder of the lock has run it.
+func (w *writer) writeFunction(mode mode, owner string, fn WriteFunc) *functionWrite {
+	f := &functionWrite{mode: mode, fn: fn, deadline: time.Now().Add(writeTimeout)}
+	err := w.lock.acquire(context.Background(), f.deadline, owner, f, w.unlock)
 	if err != nil {
-		if _, undoErr := db.Exec("ROLLBACK TO " + savepoint); undoErr != nil {
-			return errors.Join(err, undoErr)
+		if !errors.Is(err, errRunByHolder) {
+			f.err = err
 		}
+		return f
 	}
-	if _, releaseErr := db.Exec("RELEASE " + savepoint); releaseErr != nil {
-		return errors.Join(err, releaseErr)
+	w.lockedAt = time.Now()
+	w.run(f)
+	if f.batch == nil {
+		w.unlock()
+		return f
 	}
-	return err
+	f.err = w.commitWithBatch(owner)
+	return f
+}
+
+// runWaiting runs the write functions whose turn it is, as transactions of the open batch. The caller holds the lock and waits
+// for that batch.
+func (w *writer) runWaiting() {
+	for w.batch != nil && !w.batch.full() {
+		next := w.lock.takeWrite(w.batch)
+		if next == nil {
+			return
+		}
+		w.measureHold()
+		f := next.write
+		w.run(f)
+		if f.batch == nil {
+			next.granted <- errRunByHolder
+			continue
+		}
+		w.add(next.owner)
+		f.batch.waiters = append(f.batch.waiters, next)
+	}
+}
+
+// run runs a write function. The caller holds the lock.
+func (w *writer) run(f *functionWrite) {
+	tx := &transaction{connection: w.functions.virtual, locked: true, deadline: f.deadline, mode: f.mode}
+	w.functions.virtual.tx = tx
+	kept := false
+	defer func() {
+		if kept {
+			return
+		}
+		if reason := recover(); reason != nil {
+			f.panicked = fmt.Sprintf("%v\n\n%s", reason, debug.Stack()) // the caller's stack does not have it
+		}
+		if err := tx.undo(); err != nil && f.err == nil {
+			f.err = err
+		}
+	}()
+	reader := &functionReader{conn: w.functions.conn}
+	if f.mode == byFunction && w.batch != nil {
+		reader.cached = w.batch.cache
+	}
+	statements, err := reader.call(f.fn)
+	if err == nil {
+		f.changed, err = run(w.functions.conn, statements)
+	}
+	if f.err = err; err != nil {
+		return
+	}
+	kept = true
+	if f.err = tx.keep(); f.err == nil {
+		f.batch = tx.batch
+	}
+	if f.err == nil && tx.written {
+		tx.batch.cache = reader.next
+	}
+}
+
+// functionConn is the virtual connection of write functions, which the holder of the lock owns. It does not use transactions of database/sql,
+// which start a goroutine for each transaction and each query.
+type functionConn struct {
+	virtual *virtual
+	pool    *sql.DB
+	conn    *sql.Conn
+}
+
+// newFunctionConn returns the connection for the write functions of a writer. It does not open the database.
+func newFunctionConn(w *writer) (*functionConn, error) {
+	c := &functionConn{virtual: &virtual{writer: w}}
+	c.pool = sql.OpenDB(c)
+	var err error
+	c.conn, err = c.pool.Conn(context.Background())
+	return c, err
+}
+
+// Connect implements driver.Connector.
+func (c *functionConn) Connect(context.Context) (driver.Conn, error) { return c.virtual, nil }
+
+// Driver implements driver.Connector. Nothing calls it.
+func (c *functionConn) Driver() driver.Driver { return nil }
+
+func (c *functionConn) close() error { return errors.Join(c.conn.Close(), c.pool.Close()) }
+
+// functionReader is the reader of a write function. It refuses statements that write.
+type functionReader struct {
+	conn   *sql.Conn
+	opened []*sql.Rows
+	cached []any // by the previous write function
+	next   []any // for the next write function
+}
+
+// call calls fn and closes the rows that it left open.
+func (r *functionReader) call(fn WriteFunc) ([]Statement, error) {
+	defer func() {
+		for _, rows := range r.opened {
+			_ = rows.Close() // the function needs no more rows
+		}
+	}()
+	return fn(r)
+}
+
+// Query implements Reader.
+func (r *functionReader) Query(query string, args ...any) (*sql.Rows, error) {
+	if physical.Parse(query).Kind != physical.Read {
+		return nil, fmt.Errorf("a write function reads before it writes: %s", query)
+	}
+	rows, err := r.conn.QueryContext(context.Background(), query, args...)
+	if err == nil {
+		r.opened = append(r.opened, rows)
+	}
+	return rows, err
 }

@@ -1,302 +1,114 @@
 package sqlite
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/pocketbase/pocketbase/core"
 )
 
-// The error of a write function or of its first statement affects no other writer. If a later statement fails, the batch fails, and its other
-// transactions run again.
-func TestWriteFunctions(t *testing.T) {
+// The holder of the lock runs the write functions of waiters.
+func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 	t.Parallel()
-	insertion := func(name string) Statement { return Statement{"INSERT INTO things (name) VALUES (?)", []any{name}} }
-	refused := errors.New("refused")
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
-		mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
 		before := stats(writers)
+		holdsBefore, _ := observed(t, poolWriter(writers).times.hold)
+		const count = 5
+		stacks := make([]string, count)
+		var each []func() error
+		for i := range count {
+			each = append(each, func() error {
+				changed, err := writeWith(writers, "", func(Reader) ([]Statement, error) {
+					stacks[i] = string(debug.Stack())
+					return []Statement{
+						{"INSERT INTO things (name) VALUES (?)", []any{fmt.Sprint(i)}},
+						{"UPDATE things SET name = name WHERE name <= ?", []any{fmt.Sprint(i)}},
+					}, nil
+				})
+				if err == nil && fmt.Sprint(changed) != fmt.Sprintf("[1 %d]", i+1) {
+					t.Errorf("the write function %d changed %v rows", i, changed)
+				}
+				return err
+			})
+		}
+		if err := errors.Join(together(t, writers, each...)...); err != nil {
+			t.Error(err)
+		}
+		for i, stack := range stacks {
+			if combined := strings.Contains(stack, "(*writer).runWaiting"); combined != (i > 0) {
+				t.Errorf("write function %d ran in the goroutine of another writer: %t", i, combined)
+			}
+		}
+		after := stats(writers)
+		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
+			t.Errorf("%d commits of %d writes", after.Commits-before.Commits, after.Writes-before.Writes)
+		}
+		if holds, _ := observed(t, poolWriter(writers).times.hold); holds-holdsBefore != count+1 { // and the transaction for which they wait
+			t.Errorf("measured %d holds of the lock, want %d", holds-holdsBefore, count+1)
+		}
+		if got := column(t, readers, names); got != "0 1 2 3 4" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A panic of a write function reaches the goroutine of its caller, and its open rows are closed.
+func TestPanickingWriteFunction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		mustExec(t, writers, "INSERT INTO things (name) VALUES ('before')")
+		careless := func() (err error) {
+			defer func() { err = fmt.Errorf("panic: %v", recover()) }()
+			_, err = writeWith(writers, "", func(tx Reader) ([]Statement, error) {
+				if rows, err := tx.Query("SELECT name FROM things"); err != nil || !rows.Next() { //nolint:rowserrcheck,sqlclosecheck // that is what is tested
+					t.Errorf("reading: %v", err)
+				}
+				panic("a mistake")
+			})
+			return err
+		}
+		errs := together(t, writers, insert(writers, "a"), careless, insert(writers, "b"))
+		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "write_function_test.go") {
+			t.Errorf("the writers return %v", errs)
+		}
+		if err := careless(); !strings.HasPrefix(err.Error(), "panic: a mistake") {
+			t.Errorf("alone, it ends with %v", err)
+		}
+		if err := insert(writers, "c")(); err != nil {
+			t.Error(err)
+		}
+		if got := column(t, readers, names); got != "a b before c" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A waiter gives up after 10 seconds, but not while its write function runs.
+func TestWriteFunctionTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writeWith(writers, "", func(tx Reader) ([]Statement, error) {
-					if found := column(t, tx, names); found != "a taken" {
-						t.Errorf("a write function reads %q", found)
-					}
-					if _, err := tx.Query("INSERT INTO things (name) VALUES ('sneaked in') RETURNING name"); err == nil { //nolint:rowserrcheck // there are none
-						t.Error("a write function writes while it reads")
-					}
-					return []Statement{insertion("never")}, refused
+				_, err := writeWith(writers, "", func(Reader) ([]Statement, error) {
+					time.Sleep(writeTimeout + time.Second) // of the clock of the test
+					return []Statement{{"INSERT INTO things (name) VALUES ('slow')", nil}}, nil
 				})
 				return err
 			},
-			function(writers, insertion("taken")),
-			function(writers, Statement{Text: "DROP TABLE things"}),
-			insert(writers, "b"),
+			insert(writers, "late"),
 		)
-		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a write function may only read and write rows", ""} {
-			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("writer %d: got %v, want %q", i, errs[i], want)
-			}
-		}
-		if after := stats(writers); after.Commits != before.Commits+1 {
-			t.Errorf("%d commits, want one", after.Commits-before.Commits)
-		}
-
-		errs = together(t, writers,
-			insert(writers, "c"),
-			inTransaction(writers, func(tx *sql.Tx) error {
-				mustExec(t, tx, "INSERT INTO things (name) VALUES ('cannot run again')")
-				return nil
-			}),
-			function(writers, insertion("goes first"), insertion("taken")),
-			insert(writers, "d"),
-		)
-		if errs[0] != nil || !errors.Is(errs[1], ErrBatch) || errs[2] == nil || errors.Is(errs[2], ErrBatch) || errs[3] != nil {
+		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], ErrBusy) {
 			t.Errorf("the writers return %v", errs)
 		}
-		if got := column(t, readers, names); got != "a b c d taken" {
+		if got := column(t, readers, names); got != "a slow" {
 			t.Errorf("got %q", got)
 		}
 	})
-}
-
-// Transact runs again if another transaction makes the batch fail. Write becomes a part of an open transaction.
-func TestTransact(t *testing.T) {
-	t.Parallel()
-	app := newApp(t, t.TempDir(), Connect(Normal))
-	calls := 0
-	err := Transact(app, "", true, func(tx core.App) error {
-		if calls++; calls == 1 {
-			return fmt.Errorf("%w: another transaction failed", ErrBatch)
-		}
-		return Transact(tx, "", true, func(inner core.App) error {
-			_, err := Write(inner, func(Reader) ([]Statement, error) {
-				return []Statement{{"INSERT INTO things (id, name) VALUES ('a', 'a')", nil}}, nil
-			})
-			if err != nil {
-				return err
-			}
-			part := Savepoint(inner, func() error {
-				if _, err := Run(inner, []Statement{{"INSERT INTO things (id, name) VALUES ('b', 'b')", nil}}); err != nil {
-					t.Errorf("writing a part: %v", err)
-				}
-				return errors.New("undone")
-			})
-			if fmt.Sprint(part) != "undone" {
-				t.Errorf("a part ends with %v", part)
-			}
-			return Savepoint(inner, func() error {
-				_, err := Run(inner, []Statement{{"INSERT INTO things (id, name) VALUES ('c', 'c')", nil}})
-				return err
-			})
-		})
-	})
-	if err != nil || calls != 2 {
-		t.Fatalf("%d calls end with %v", calls, err)
-	}
-	if got := column(t, Direct(app.ConcurrentDB()), names); got != "a c" {
-		t.Errorf("got %q", got)
-	}
-}
-
-// A repeated statement ends at the first run that fails. Only the end of the transaction decides about earlier runs.
-func TestRepeat(t *testing.T) {
-	t.Parallel()
-	repeat := func(tx *sql.Tx, names ...string) (int64, error) {
-		lists := make([][]any, len(names))
-		for i, name := range names {
-			lists[i] = []any{name}
-		}
-		s := Repeat("INSERT INTO things (name) VALUES (?)", lists)
-		result, err := tx.Exec(s.Text, s.Args...)
-		if err != nil {
-			return 0, err
-		}
-		return result.RowsAffected()
-	}
-	fails := func(tx *sql.Tx, done int, names ...string) error {
-		_, err := repeat(tx, names...)
-		var stopped *RepeatError
-		if !errors.As(err, &stopped) || stopped.Done != done || !strings.Contains(err.Error(), "UNIQUE constraint failed") {
-			t.Errorf("%v ends with %v", names, err)
-		}
-		return err
-	}
-	synctest.Test(t, func(t *testing.T) {
-		readers, writers := pools(t)
-		errs := together(t, writers,
-			insert(writers, "first"),
-			inTransaction(writers, func(tx *sql.Tx) error { return fails(tx, 2, "a", "b", "a", "c") }),
-			inTransaction(writers, func(tx *sql.Tx) error {
-				_ = fails(tx, 1, "d", "d", "e")
-				if written, err := repeat(tx, "f", "g"); written != 2 || err != nil {
-					t.Errorf("%d rows are written, %v", written, err)
-				}
-				_, err := repeat(tx)
-				return err
-			}),
-			insert(writers, "last"),
-		)
-		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
-			t.Errorf("the writers return %v", errs)
-		}
-		if got := column(t, readers, names); got != "d f first g last" {
-			t.Errorf("got %q", got)
-		}
-		if _, err := writers.Exec("INSERT INTO things (name) VALUES (?)", repeated{{"x"}}); err == nil {
-			t.Error("a statement was repeated outside a transaction")
-		}
-	})
-}
-
-// A writer returns, however long the next transaction takes.
-func TestNobodyWaitsForALaterTransaction(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, writers := pools(t)
-		answered := make(chan struct{})
-		errs := together(t, writers,
-			func() error {
-				defer close(answered)
-				return insert(writers, "quick")()
-			},
-			func() error {
-				tx, err := writers.Begin()
-				if err != nil {
-					return err
-				}
-				mustExec(t, tx, "INSERT INTO things (name) VALUES ('slow')")
-				<-answered // for ever, were it to join the quick one's batch
-				return tx.Commit()
-			},
-			func() error {
-				<-answered
-				return single(writers, "single")()
-			},
-		)
-		if err := errors.Join(errs...); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// While another process has the lock, every writer gives up after 10 seconds, however many there are.
-func TestOneDeadlineForAllWhoWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		readers, writers := pools(t)
-		other, err := sql.Open(driverName, filepath.Join(filepath.Dir(column(t, readers, "SELECT file FROM pragma_database_list")), dataFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer other.Close()
-		foreign, err := other.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer foreign.Close()
-		if _, err := foreign.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		errs := together(t, writers,
-			insert(writers, "a"),
-			single(writers, "b"),
-			inTransaction(writers, func(tx *sql.Tx) error {
-				_, err := tx.Exec("INSERT INTO things (name) VALUES ('c')")
-				return err
-			}),
-			insert(writers, "d"),
-		)
-		for i, err := range errs {
-			if !errors.Is(err, ErrBusy) || strings.Contains(err.Error(), "locked") {
-				t.Errorf("writer %d: %v", i, err)
-			}
-		}
-		if waited := time.Since(began); waited < writeTimeout || waited > writeTimeout+time.Second {
-			t.Errorf("they waited for %s", waited)
-		}
-		if _, err := foreign.ExecContext(t.Context(), "COMMIT"); err != nil {
-			t.Fatal(err)
-		}
-		if err := insert(writers, "after")(); err != nil {
-			t.Error(err)
-		}
-		if got := column(t, readers, names); got != "after" {
-			t.Errorf("got %q", got)
-		}
-	})
-}
-
-func TestChunks(t *testing.T) {
-	t.Parallel()
-	app := newApp(t, t.TempDir(), Connect(Normal))
-	left := 1_000
-	var limits []int
-	err := InChunks(t.Context(), app, func(tx core.App, limit int) (int, error) {
-		if !tx.IsTransactional() {
-			t.Error("a chunk has no transaction")
-		}
-		limits = append(limits, limit)
-		found := min(limit, left)
-		left -= found
-		return found, nil
-	})
-	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstChunk || limits[1] != 2*firstChunk {
-		t.Errorf("%d rows are left after chunks of %v (%v)", left, limits, err)
-	}
-	for _, test := range []struct {
-		limit, found int
-		work, commit time.Duration
-		want         int
-	}{
-		{100, 100, chunkTime, 0, 100}, {100, 100, chunkTime / 2, chunkTime / 2, 100}, {100, 100, chunkTime, chunkTime, 50},
-		{100, 100, 0, 0, 200}, {100, 20, chunkTime, 0, 20}, {minChunk, minChunk, time.Hour, 0, minChunk},
-		{maxChunk, maxChunk, time.Microsecond, 0, maxChunk},
-		{100, 100, chunkTime / minWorkShare, time.Second, 100}, // a slow disk does not make a chunk small
-	} {
-		if got := nextChunk(chunkTime, test.limit, test.found, test.work, test.commit); got != test.want {
-			t.Errorf("after %d of %d rows in %s and %s, the limit is %d, want %d", test.found, test.limit, test.work, test.commit, got, test.want)
-		}
-	}
-}
-
-func TestChunksHaveAnOwner(t *testing.T) {
-	t.Parallel()
-	app := newApp(t, t.TempDir(), Connect(Normal))
-	chunks := Chunks{Owner: "a"}
-	if _, err := chunks.Next(app, func(tx core.App, _ int) (int, error) { return 1, tx.Save(thing(t, tx, "one")) }); err != nil {
-		t.Fatal(err)
-	}
-	if got := writerOf(app).lastOwner; got != "a" {
-		t.Errorf("the chunk was written on behalf of %q, want a", got)
-	}
-}
-
-// Throttled chunks pause after each chunk for as long as it took, and have a third of the rows.
-func TestThrottled(t *testing.T) {
-	t.Parallel()
-	app := newApp(t, t.TempDir(), Connect(Normal))
-	chunks, worked := Throttled(), time.Duration(0)
-	began := time.Now()
-	more, err := chunks.Next(app, func(_ core.App, limit int) (int, error) {
-		begun := time.Now()
-		time.Sleep(throttledChunkTime) // the work
-		worked = time.Since(begun)
-		return limit, nil
-	})
-	if took := time.Since(began); err != nil || !more || took < 2*worked {
-		t.Errorf("with its pause, a chunk of %s took %s (%v)", worked, took, err)
-	}
-	if chunks.limit > firstChunk {
-		t.Errorf("after a full chunk, the limit is %d", chunks.limit)
-	}
 }

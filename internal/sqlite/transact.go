@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// Statement is an INSERT, UPDATE or DELETE, with ? for each parameter.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many rows, for
+// which SQLite keeps a copy of every page. It ends with a RepeatError at the first run that fails, and does not undo the runs before.
+func Repeat(text string, lists [][]any) Statement {
+	return Statement{Text: text, Args: []any{repeated(lists)}}
+}
+
+// RepeatError is the error of one run of a repeated statement.
+type RepeatError struct {
+	Done int // number of runs that succeeded
+	Err  error
+}
+
+func (e *RepeatError) Error() string { return e.Err.Error() }
+
+func (e *RepeatError) Unwrap() error { return e.Err }
+
+// Reader runs queries, with ? for each parameter.
+type Reader interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx searches each statement for names in braces
+// and brackets, which takes longer than SQLite needs for most of them.
+func Direct(db dbx.Builder) dbx.Executor {
+	switch db := db.(type) {
+	case *dbx.DB:
+		return db.DB()
+	case *dbx.Tx:
+		if builder, ok := db.Builder.(interface{ Executor() dbx.Executor }); ok {
+			return builder.Executor()
+		}
+	}
+	panic(fmt.Sprintf("sqlite: a %T has no executor", db)) // unreachable with the dbx of go.mod
+}
+
+// ReaderOf returns a reader in the app's transaction, or in its writing pool if it has none.
+func ReaderOf(app core.App) Reader { return Direct(app.NonconcurrentDB()) }
+
+// Run runs statements in the app's transaction and returns how many rows each of them changed.
+func Run(tx core.App, statements []Statement) ([]int64, error) {
+	return run(Direct(tx.NonconcurrentDB()), statements)
+}
+
+func run(tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, statements []Statement) ([]int64, error) {
+	changed := make([]int64, len(statements))
+	for i, s := range statements {
+		result, err := tx.ExecContext(context.Background(), s.Text, s.Args...)
+		if err != nil {
+			return nil, err
+		}
+		if changed[i], err = result.RowsAffected(); err != nil {
+			return nil, err
+		}
+	}
+	return changed, nil
+}
+
+// Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short transaction, which takes a few milliseconds
+// at most, joins the open commit batch, whose writers wait for it. Any other transaction commits that batch first. If the batch fails
+// because of another transaction, Transact calls do of a short one again.
+func Transact(app core.App, owner string, short bool, do func(tx core.App) error) error {
+	if app.IsTransactional() {
+		return do(app)
+	}
+	err := inTurn(app, turn{owner, short}, do)
+	if short && errors.Is(err, ErrBatch) {
+		err = inTurn(app, turn{owner: owner}, do)
+	}
+	return err
+}
+
+// takeTurn is the statement with which a transaction waits for its turn of the writer, before its first real one. It has the turn as its
+// only argument. Only a virtual connection knows it; other connections of SQLite execute nothing.
+const takeTurn = ""
+
+func inTurn(app core.App, t turn, do func(tx core.App) error) error {
+	return app.RunInTransaction(func(tx core.App) error {
+		if _, err := Direct(tx.NonconcurrentDB()).Exec(takeTurn, t); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf of the record's tenant, if it has
+// one. Meanwhile the app of the event is that of the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
+func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
+	outer := e.App
+	defer func() { e.App = outer }()
+	return inTurn(outer, turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
+		e.App = tx
+		return write(tx)
+	})
+}
+
+// savepoint is the name of the savepoints, which may be nested.
+const savepoint = "contactbase_part"
+
+// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone, and the transaction can continue.
+func Savepoint(tx core.App, part func() error) error {
+	db := Direct(tx.NonconcurrentDB())
+	if _, err := db.Exec("SAVEPOINT " + savepoint); err != nil {
+		return err
+	}
+	err := part()
+	if err != nil {
+		if _, undoErr := db.Exec("ROLLBACK TO " + savepoint); undoErr != nil {
+			return errors.Join(err, undoErr)
+		}
+	}
+	if _, releaseErr := db.Exec("RELEASE " + savepoint); releaseErr != nil {
+		return errors.Join(err, releaseErr)
+	}
+	return err
+}
