@@ -3,6 +3,10 @@
 // A Store keeps the deliveries of events. The Engine claims due deliveries, a Sender makes the attempts, and the Engine stores their
 // results with the next step, which a Policy decides. docs/delivery.md draws the states and gives the reasons.
 //
+// The loop is Engine.run. dispatcher.next names the next operation on the store, perform does it in a goroutine, and its outcome goes back
+// to the dispatcher (fetched, committed, polled, fannedOut), which returns what to attempt. The answer to an attempt goes to
+// dispatcher.answered, whose result waits for the next commit.
+//
 // The package knows no SQL, and of contacts only their ids: payloads are bytes. The package store has the shipped Store; storetest tests
 // that any other behaves the same.
 package delivery

@@ -67,9 +67,9 @@ type Backlog struct {
 
 // Participant is the part of a Store that takes part in transactions of others: tx is an app in such a transaction.
 //
-// An event has no deliveries at first. Fan-out writes them a moment later and moves the fan-out cursor past the event. Who receives an
-// event is decided by the state at the time when it happened, so a change of recipients calls FanOut in the same transaction
-// first.
+// An event has no deliveries at first. The Engine sends it before any is written: the row of a delivery is first written with its result.
+// Fan-out writes the deliveries that have no result yet, a moment later, and moves the fan-out cursor past the event. Who receives an event
+// is decided by the state at the time when it happened, so a change of recipients calls FanOut in the same transaction first.
 type Participant interface {
 	// FanOut writes the deliveries of all events after the cursor: in the app's transaction, or if it is in none, in chunks, and only
 	// of the events that exist at the time of the call.
