@@ -173,7 +173,10 @@ func TestDeliveryCommands(t *testing.T) {
 	i.must("tenant", "create", "Acme")
 	c := s.client(str(t, i.one("key", "create", "Acme"), "key"))
 	r := newReceiver(t)
-	webhook := i.one("webhook", "create", "Acme", r.URL)
+	webhook := i.one("webhook", "create", "Acme", r.URL, "--filter", "data.name != nil", "--maxPerSecond", "50")
+	if webhook["filter"] != "data.name != nil" || webhook["maxPerSecond"] != 50.0 {
+		t.Errorf("the webhook is %v", webhook)
+	}
 	r.set(str(t, webhook, "secret"), nil)
 	id := str(t, webhook, "id")
 	if listed := i.must("delivery", "list", id); listed != "none\n" {
