@@ -73,7 +73,7 @@ func TestPanickingWriteFunction(t *testing.T) {
 			return err
 		}
 		errs := together(t, writers, insert(writers, "a"), careless, insert(writers, "b"))
-		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "write_function_test.go") {
+		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "write_test.go") {
 			t.Errorf("the writers return %v", errs)
 		}
 		if err := careless(); !strings.HasPrefix(err.Error(), "panic: a mistake") {
