@@ -230,10 +230,10 @@ const progressInterval = 2 * time.Second
 
 // showProgress returns a function that prints a move's progress now and then.
 func showProgress(to io.Writer) move.Progress {
-	told := time.Now()
+	printed := time.Now()
 	return func(done, total int) {
-		if now := time.Now(); now.Sub(told) >= progressInterval {
-			told = now
+		if now := time.Now(); now.Sub(printed) >= progressInterval {
+			printed = now
 			fmt.Fprintf(to, "%d of %d rows\n", done, total)
 		}
 	}

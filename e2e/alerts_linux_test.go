@@ -270,7 +270,7 @@ func TestAlerts(t *testing.T) {
 	m := startMonitored(t)
 	s, p := m.server, m.prometheus
 	admin := s.signIn()
-	await(t, "what is usual", func() bool { // what changes is told by what was before
+	await(t, "a baseline", func() bool { // the alert compares with the minute before
 		var found struct{ Result []any }
 		p.get("/api/v1/query?query="+url.QueryEscape("count_over_time(contactbase_delivery_disabled_endpoints[1m]) > 2"), &found)
 		return len(found.Result) > 0

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// hostile are receivers that violate the protocol, until they are told to behave.
+// hostile are receivers that violate the protocol, until a test makes them behave.
 type hostile struct {
 	urls []string
 	well atomic.Bool

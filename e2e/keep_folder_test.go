@@ -21,12 +21,12 @@ func TestKeepFolder(t *testing.T) {
 	if version == "" {
 		t.Skip(keepEnv + " names no version")
 	}
-	archive, told := makeKept(t)
+	archive, saved := makeKept(t)
 	content, err := os.ReadFile(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(saved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,19 +41,19 @@ func TestKeepFolder(t *testing.T) {
 }
 
 // makeKept returns a backup of a data directory with some rows of each kind.
-func makeKept(t *testing.T) (archive string, told kept) {
+func makeKept(t *testing.T) (archive string, saved kept) {
 	t.Helper()
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "10000"), "id")
 	i.must("tenant", "create", "Closed", "--disabled")
-	told.Key = str(t, i.one("key", "create", tenant, "--name", "all"), "key")
+	saved.Key = str(t, i.one("key", "create", tenant, "--name", "all"), "key")
 	i.must("key", "create", tenant, "--name", "reading", "--permission", "contacts:read", "--expires", "2099-01-31T00:00:00Z")
 	i.must("key", "revoke", str(t, i.one("key", "create", tenant), "id"))
 	taking, gone := newReceiver(t), httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(gone.Close)
 	webhook := i.one("webhook", "create", tenant, taking.URL, "--name", "all")
-	told.Webhook, told.Secret = str(t, webhook, "id"), str(t, webhook, "secret")
-	taking.set(told.Secret, nil)
+	saved.Webhook, saved.Secret = str(t, webhook, "id"), str(t, webhook, "secret")
+	taking.set(saved.Secret, nil)
 	other := str(t, i.one("webhook", "create", tenant, gone.URL, "--event", "contact.created"), "id")
 	upsert := str(t, i.one("inbound", "create", tenant, "--name", "form"), "token")
 	full := str(t, i.one("inbound", "create", tenant, "--name", "everything", "--access", "full"), "token")
@@ -61,7 +61,7 @@ func makeKept(t *testing.T) (archive string, told kept) {
 	s := i.serve()
 	admin := s.signIn()
 	addField(admin)
-	c := s.client(told.Key)
+	c := s.client(saved.Key)
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada Lovelace","email":"ada@example.com","phone":"+44 20 7946 0001","nickname":"Countess"}`, "Idempotency-Key", "first")
 	zoe := str(t, c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Zoë Müller","company":"Blüte GmbH"}`).data(), "id")
 	c.expect(http.StatusOK, http.MethodPatch, contactsPath+"/"+zoe, `{"email":"zoe@example.com"}`)
@@ -71,13 +71,13 @@ func makeKept(t *testing.T) (archive string, told kept) {
 	const events = 6
 	taking.await(t, "the receiver", atLeast(events))
 	s.awaitRecords("deliveries", `status="delivered"`, events)
-	for _, id := range []string{told.Webhook, other} {
+	for _, id := range []string{saved.Webhook, other} {
 		admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/webhooks/records/"+id, `{"url":"`+nowhere+`"}`)
 	}
-	told.Contacts = c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body
-	told.Events = c.expect(http.StatusOK, http.MethodGet, "/api/ext/v1/events?after=", "").body
+	saved.Contacts = c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body
+	saved.Events = c.expect(http.StatusOK, http.MethodGet, "/api/ext/v1/events?after=", "").body
 	s.stop()
-	return str(t, i.one("backup"), "path"), told
+	return str(t, i.one("backup"), "path"), saved
 }
 
 // addField adds a custom field to contacts.
