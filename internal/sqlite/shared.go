@@ -13,6 +13,9 @@ const sharedAge = time.Second
 // Shared shares values that are read from data.db among all who need the same one, until the next commit to data.db by any process. Nobody
 // receives a value that was read before the last commit at the time of the call. The zero value is empty.
 type Shared[K comparable, V any] struct {
+	// Large reports whether a value takes too much memory to be kept: only those who asked while it was read share it. nil keeps all.
+	Large func(V) bool
+
 	mu     sync.Mutex
 	commit commit // after which the values were read
 	values map[K]func() V
@@ -42,7 +45,13 @@ func (s *Shared[K, V]) reader(app core.App, key K, read func() V) func() V {
 	if shared, ok := s.values[key]; ok {
 		return shared
 	}
-	shared := sync.OnceValue(read)
+	shared := sync.OnceValue(func() V {
+		value := read()
+		if s.Large != nil && s.Large(value) {
+			s.forget(key)
+		}
+		return value
+	})
 	s.values[key] = shared
 	time.AfterFunc(sharedAge, func() { s.forget(key) })
 	return shared

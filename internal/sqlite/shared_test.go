@@ -55,6 +55,14 @@ func TestShared(t *testing.T) {
 		mustExec(t, writers, "INSERT INTO things (name) VALUES ('x')")
 		expect("a", "x", 3)
 		expect("a", "x", 3)
+		shared.Large = func(value string) bool { return value == "large" }
+		for range 2 {
+			shared.Get(app, "c", func() string { reads.Add(1); return "large" })
+		}
+		if reads.Load() != 5 {
+			t.Error("a large value was kept")
+		}
+		reads.Store(3)
 		time.Sleep(sharedAge)
 		synctest.Wait()
 		if len(shared.values) > 0 {

@@ -35,7 +35,10 @@ type Feed struct {
 // New returns a feed, and runs its watcher while the app serves.
 func New(app core.App, config Config) *Feed {
 	bindWatcher(app, config.Watcher)
-	return &Feed{Config: config, reading: make(chan struct{}, streamReads)}
+	return &Feed{
+		Config: config, reading: make(chan struct{}, streamReads),
+		pages: sqlite.Shared[pageKey, *sharedPage]{Large: func(p *sharedPage) bool { return len(p.encoded) > maxSharedPage }},
+	}
 }
 
 // Answer answers a request with the next events after its cursor.

@@ -12,6 +12,9 @@ import (
 	"contactbase/internal/wire"
 )
 
+// maxSharedPage is the size of a page, in bytes, up to which it is kept for later readers. Those who follow the feed read small ones.
+const maxSharedPage = 64 << 10
+
 // pageKey is where a reader of the feed continues, and how. All readers with the same key share what is read there.
 type pageKey struct {
 	tenantID, after, kinds, contact, upTo string
