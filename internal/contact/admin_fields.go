@@ -16,8 +16,8 @@ import (
 // columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record that is saved. ParseChanges checks
 // the values that callers send, before the transaction. In the transaction, only what depends on the contact is checked.
 
-// appendOwn appends the values of the admin's columns, in the order of insertSQL.
-func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
+// appendAdminFields appends the values of the admin's columns, in the order of insertSQL.
+func (s *schema) appendAdminFields(args []any, record *core.Record) ([]any, error) {
 	for _, field := range s.adminFields {
 		value, err := custom.Column(field, record)
 		if err != nil {
@@ -35,12 +35,12 @@ func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 		faults = nameOrEmail()
 	}
 	if len(tx.schema.adminFields) > 0 {
-		own, err := tx.setOwn(w, tenantID, changes)
+		wrong, err := tx.setAdminFields(w, tenantID, changes)
 		if err != nil {
 			return err
 		}
-		maps.Copy(own, faults)
-		faults = own
+		maps.Copy(wrong, faults)
+		faults = wrong
 	}
 	if len(faults) > 0 {
 		return faults
@@ -48,8 +48,8 @@ func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 	return nil
 }
 
-// setOwn sets the admin's fields, and returns the errors in them.
-func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.Fields, err error) {
+// setAdminFields sets the admin's fields, and returns the errors in them.
+func (tx *Tx) setAdminFields(w *Write, tenantID string, changes Changes) (faults fault.Fields, err error) {
 	if w.record, err = tx.schema.recordOf(tenantID, w.Before); err != nil {
 		return nil, err
 	}

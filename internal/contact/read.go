@@ -36,8 +36,8 @@ func find(app core.App, by, tenantID, key string) (found *Contact, err error) {
 }
 
 // find returns the tenant's contact with a key, or ErrNotFound.
-func (s *schema) find(tx sqlite.Reader, own []core.Field, by, tenantID, key string) (*Contact, error) {
-	found, err := s.query(tx, own, func(columns string) (string, []any) {
+func (s *schema) find(tx sqlite.Reader, fields []core.Field, by, tenantID, key string) (*Contact, error) {
+	found, err := s.query(tx, fields, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM " + by, []any{tenantID, key}
 	})
 	if err == nil && len(found) == 0 {
@@ -79,22 +79,22 @@ func Select(app core.App, query func(columns string) (string, []any)) (found []*
 }
 
 // query is Select with a reader, and with the admin's fields to read.
-func (s *schema) query(tx sqlite.Reader, own []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
+func (s *schema) query(tx sqlite.Reader, fields []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
 	added := ""
-	for _, field := range own {
+	for _, field := range fields {
 		added += ", c.`" + field.GetName() + "`"
 	}
 	text, args := query(joinedColumns + added)
-	found, err := s.scanAll(tx, true, own, text, args)
+	found, err := s.scanAll(tx, true, fields, text, args)
 	if errors.Is(err, errSeparator) {
 		text, args = query(scannedColumns + added)
-		found, err = s.scanAll(tx, false, own, text, args)
+		found, err = s.scanAll(tx, false, fields, text, args)
 	}
 	return found, err
 }
 
-func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text string, args []any) (found []*Contact, err error) {
-	scanner := s.scanner(joined, own)
+func (s *schema) scanAll(tx sqlite.Reader, joined bool, fields []core.Field, text string, args []any) (found []*Contact, err error) {
+	scanner := s.scanner(joined, fields)
 	err = sqlite.Each(tx, text, func(rows *sql.Rows) error {
 		c, err := scanner.scan(rows)
 		found = append(found, c)

@@ -123,7 +123,7 @@ func (s *schema) shown(record *core.Record) (values []CustomValue) {
 // scanner reads rows of the joined columns, or of the scanned ones, and of the admin's.
 type scanner struct {
 	schema *schema
-	own    []core.Field // those of the schema that are read
+	fields []core.Field // the admin's that are read
 	record *core.Record // with which they interpret a stored value
 
 	isJoined bool
@@ -133,9 +133,9 @@ type scanner struct {
 	into     []any // the targets of a row: joined or current, and custom
 }
 
-func (s *schema) scanner(joined bool, own []core.Field) *scanner {
-	sc := &scanner{schema: s, own: own, isJoined: joined, custom: make([]any, len(own))}
-	if len(own) > 0 {
+func (s *schema) scanner(joined bool, fields []core.Field) *scanner {
+	sc := &scanner{schema: s, fields: fields, isJoined: joined, custom: make([]any, len(fields))}
+	if len(fields) > 0 {
 		sc.record = core.NewRecord(s.collection)
 	}
 	if joined {
@@ -167,7 +167,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 		return nil, errSeparator
 	}
 	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
-	for i, field := range sc.own {
+	for i, field := range sc.fields {
 		value, err := field.PrepareValue(sc.record, custom.Readable(sc.custom[i]))
 		if err != nil {
 			return nil, fmt.Errorf("reading the field %q of the contact %s: %w", field.GetName(), c.ID, err)

@@ -152,7 +152,7 @@ func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 	for _, field := range Fields {
 		args = append(args, *field.of(c))
 	}
-	args, err = tx.schema.appendOwn(append(args, when, when), w.record)
+	args, err = tx.schema.appendAdminFields(append(args, when, when), w.record)
 	if err != nil {
 		return err
 	}

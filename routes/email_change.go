@@ -16,12 +16,12 @@ import (
 	"contactbase/internal/member"
 )
 
-// newAddresses handles requests of members for another address. It refuses those of portal links. It answers one for a taken address,
+// emailChanges handles requests of members for another address. It refuses those of portal links. It answers one for a taken address,
 // which may belong to a member of another tenant, like any other; nothing is sent. PocketBase checks the address before it calls a hook.
-func newAddresses(app core.App) *hook.Handler[*core.RequestEvent] {
+func emailChanges(app core.App) *hook.Handler[*core.RequestEvent] {
 	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseNewAddresses",
+		Id:       "contactbaseEmailChanges",
 		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
 		Func: func(e *core.RequestEvent) error {
 			if !member.Is(e.Auth) || !strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
