@@ -169,7 +169,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	}
 	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")
 	command.Flags().BoolVar(&m.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
-	command.Flags().BoolVar(&m.trusted, "trusted", false, "keep which webhooks of a tenant with members may reach private addresses and NATS; only for archives that nobody else could have changed")
+	command.Flags().BoolVar(&m.trusted, "trusted", false, "let the webhooks of a tenant with members reach private addresses and NATS as before; only for archives that nobody else can change")
 	passphraseFlag(command, &m.passphrase)
 	return command
 }

@@ -242,7 +242,7 @@ func (c *candidate) report(m *machine, length time.Duration) {
 		c.t.Errorf("the receiver lacks %d of %d events", missing, len(events))
 	}
 	c.t.Logf("%s: %d kills, %d moves, %d imports, %d sign-ins, %d events to hostile receivers, refusals %v", length, c.kills.Load(), c.moves.Load(), c.imports.Load(), c.visits.Load(), c.offended.Load(), c.refused)
-	c.t.Logf("%d events, of which %d did not arrive; %d arrived again", len(events), missing, len(arrived)-(len(events)-missing))
+	c.t.Logf("%d events: %d did not arrive, %d arrived again", len(events), missing, len(arrived)-(len(events)-missing))
 	quarter := max(1, len(c.memory)/4)
 	before, after := median(c.memory[:quarter]), median(c.memory[len(c.memory)-quarter:])
 	c.t.Logf("memory: median %.0f MB in the first quarter, %.0f MB in the last, at most %.0f MB", before/1e6, after/1e6, slices.Max(c.memory)/1e6)

@@ -157,7 +157,7 @@ func TestAddressesByMail(t *testing.T) {
 		t.Error("the address is not verified")
 	}
 	const other = "grace@example.com"
-	m.post(204, session, "request-email-change", `{"newEmail":%q}`, strings.ToUpper(m.admin.Email())) // is taken, which nobody learns
+	m.post(204, session, "request-email-change", `{"newEmail":%q}`, strings.ToUpper(m.admin.Email())) // a taken address gets the same response
 	m.post(400, session, "request-email-change", `{"newEmail":"not an address"}`)
 	m.post(204, session, "request-email-change", `{"newEmail":%q}`, other)
 	token := m.token(other, "email")

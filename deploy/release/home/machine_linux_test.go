@@ -146,7 +146,7 @@ func (m *machine) run(lines string) string {
 	return string(out)
 }
 
-// fails runs lines of which one must fail, with a text.
+// fails runs lines, and expects an error with the text.
 func (m *machine) fails(lines, text string) {
 	m.t.Helper()
 	if out, err := m.enter(lines).CombinedOutput(); err == nil || !strings.Contains(string(out), text) {

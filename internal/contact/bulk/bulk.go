@@ -1,4 +1,4 @@
-// Package bulk applies many writes of contacts, each of which may fail on its own.
+// Package bulk writes many contacts in one transaction. A failed write does not undo the others.
 package bulk
 
 import (
@@ -27,7 +27,7 @@ type Item struct {
 	ID      string // of the contact, for Update
 	ByEmail bool   // whether Upsert finds the contact by its email address, and not by its external id
 	Changes contact.Changes
-	Wrong   *fault.Error // why it fails whatever contacts there are; nil if it is valid
+	Wrong   *fault.Error // why the item is invalid; nil if it is valid
 }
 
 // The results of an item.
