@@ -51,7 +51,7 @@ func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 }
 
 // fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch took.
-func (d *dispatcher) fetched(t instant, batch Batch, took time.Duration, err error) (start []*Job) {
+func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err error) (start []*Job) {
 	d.fetchFrom = t.elapsed + max(fetchPause, fetchShare*took)
 	if err != nil {
 		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
@@ -98,30 +98,32 @@ func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool
 
 // claimNew claims deliveries of new events, in the order of the events: never one before an earlier one of its contact, and none of an
 // endpoint that has no slot for an earlier one.
-func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]bool) {
-	granted := d.grantNew(now, batch.New)
-	full, whole := map[string]bool{}, true
+func (d *dispatcher) claimNew(now time.Time, batch Fetched, touched map[string]bool) {
+	granted, full := d.grantNew(now, batch.New), map[string]bool{}
+	whole := true // whether nothing of the events so far is left to claim
 	for i, n := range batch.New {
-		if n.Webhook != "" && d.claims[key{n.EventID, n.Webhook}] == nil {
-			queue := contactQueue{n.Webhook, n.ContactID}
-			waits := n.ContactID != "" && (n.Behind || d.contacts[queue] > 0) // so do all later events of the contact
-			switch {
-			case n.Endpoint == nil, waits:
-				whole = false
-			case full[n.Webhook], granted[n.Webhook] == 0, d.slots(n.Webhook, now, false) == 0:
-				full[n.Webhook], whole = true, false
-			default:
-				granted[n.Webhook]--
-				d.claim(now, n.Job)
-				touched[n.Webhook] = true
-				d.fetchWanted = d.fetchWanted || batch.More
-			}
+		switch {
+		case n.Webhook == "", d.claims[key{n.EventID, n.Webhook}] != nil:
+		case n.Endpoint == nil, d.waits(n):
+			whole = false
+		case full[n.Webhook], granted[n.Webhook] == 0, d.slots(n.Webhook, now, false) == 0:
+			full[n.Webhook], whole = true, false
+		default:
+			granted[n.Webhook]--
+			d.claim(now, n.Job)
+			touched[n.Webhook] = true
+			d.fetchWanted = d.fetchWanted || batch.More
 		}
 		last := i+1 == len(batch.New)
 		if whole && (!last || !batch.More) && (last || batch.New[i+1].EventID != n.EventID) {
 			d.after = n.EventID
 		}
 	}
+}
+
+// waits reports whether an earlier delivery of the contact to the webhook is not over; all later ones wait, too.
+func (d *dispatcher) waits(n NewJob) bool {
+	return n.ContactID != "" && (n.Behind || d.contacts[contactQueue{n.Webhook, n.ContactID}] > 0)
 }
 
 // grantNew divides the slots that are free over the endpoints that new events are for.
@@ -172,12 +174,12 @@ func (d *dispatcher) end(c *claim) {
 	delete(d.claims, c.job.key())
 	d.limiters[webhook].claims--
 	queue := contactQueue{webhook, c.job.ContactID}
-	release(d.contacts, queue)
-	release(d.tenants, c.job.Endpoint.TenantID)
+	decrement(d.contacts, queue)
+	decrement(d.tenants, c.job.Endpoint.TenantID)
 }
 
-// release decrements a counter and deletes it at zero.
-func release[K comparable](counts map[K]int, k K) {
+// decrement decrements a counter and deletes it at zero.
+func decrement[K comparable](counts map[K]int, k K) {
 	if counts[k]--; counts[k] == 0 {
 		delete(counts, k)
 	}

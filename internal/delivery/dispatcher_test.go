@@ -48,7 +48,7 @@ func (f *fleet) send() (started map[string]int) {
 	if !some {
 		return nil
 	}
-	var batch Batch
+	var batch Fetched
 	for webhook, n := range fetch.Due {
 		jobs := f.due[webhook]
 		batch.Due = append(batch.Due, jobs[:min(n, len(jobs))]...)
@@ -256,7 +256,7 @@ func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
 		all = append(all, fresh(fmt.Sprint("event", n), fmt.Sprint("contact", n)))
 	}
 	f.fetch(f.now)
-	f.fetched(f.at(), Batch{New: all}, 0, nil)
+	f.fetched(f.at(), Fetched{New: all}, 0, nil)
 	if f.after != "event19" || len(f.claims) != 20 || f.inFlight == 20 {
 		t.Fatalf("%d claims, %d attempts, read up to %s", len(f.claims), f.inFlight, f.after)
 	}
@@ -265,7 +265,7 @@ func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
 	}
 	f.finish("webhook", Outcome{Failure: FailureTimeout}, nil)
 	f.now = f.now.Add(maxOpen)
-	if f.fetched(f.at(), Batch{New: []NewJob{fresh("event20", "contact19")}}, 0, nil); len(f.claims) != 0 {
+	if f.fetched(f.at(), Fetched{New: []NewJob{fresh("event20", "contact19")}}, 0, nil); len(f.claims) != 0 {
 		t.Error("an event overtakes one that was forgotten while it was read")
 	}
 	if fetch, _ := f.fetch(f.now); fetch.After != "" {

@@ -207,7 +207,7 @@ func (e *Engine) answer(a reply) {
 }
 
 // fetch reads what to send, and waits until it may be sent.
-func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Batch, error) {
+func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Fetched, error) {
 	batch, err := e.store.Fetch(ctx, fetch)
 	if err == nil && batch.sendable() {
 		err = e.options.BeforeSend(ctx)

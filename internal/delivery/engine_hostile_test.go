@@ -113,10 +113,10 @@ type stuckQueue struct {
 	fetching, release chan struct{}
 }
 
-func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) (delivery.Batch, error) {
+func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) (delivery.Fetched, error) {
 	close(q.fetching)
 	<-q.release
-	return delivery.Batch{}, errors.New("too late")
+	return delivery.Fetched{}, errors.New("too late")
 }
 
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {

@@ -136,9 +136,9 @@ func (q *brokenQueue) Poll(ctx context.Context) (delivery.Agenda, error) {
 	return q.Store.Poll(ctx)
 }
 
-func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) (delivery.Batch, error) {
+func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) (delivery.Fetched, error) {
 	if q.fetches.Add(1) == 1 {
-		return delivery.Batch{}, errBroken
+		return delivery.Fetched{}, errBroken
 	}
 	return q.Store.Fetch(ctx, fetch)
 }

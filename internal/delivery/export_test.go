@@ -79,7 +79,7 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 	err := before
 	switch operation := operation.(type) {
 	case Fetch:
-		var batch Batch
+		var batch Fetched
 		if err == nil {
 			batch, err = store.Fetch(ctx, operation)
 		}

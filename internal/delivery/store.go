@@ -98,7 +98,7 @@ type Queue interface {
 	Poll(ctx context.Context) (Agenda, error)
 
 	// Fetch reads due deliveries and new events. What it returns may be claimed already.
-	Fetch(ctx context.Context, fetch Fetch) (Batch, error)
+	Fetch(ctx context.Context, fetch Fetch) (Fetched, error)
 
 	// FanOutOld writes the deliveries of the next events after the cursor, in their order, and moves the cursor past them: as many as
 	// hold up other writers for some milliseconds. It leaves a few events alone if the first of them is younger than age, because their
@@ -135,15 +135,15 @@ type Fetch struct {
 	New     int            // at most so many deliveries of new events
 }
 
-// Batch is what a Fetch has read.
-type Batch struct {
+// Fetched is what a Fetch has read.
+type Fetched struct {
 	Due  []*Job
 	New  []NewJob // in the order of the events
 	More bool     // New was cut off by the limit: there may be more
 }
 
 // sendable reports whether there is anything to send in the batch.
-func (b Batch) sendable() bool {
+func (b Fetched) sendable() bool {
 	return len(b.Due) > 0 || slices.ContainsFunc(b.New, func(n NewJob) bool { return n.Endpoint != nil })
 }
 
@@ -161,14 +161,14 @@ type Commit struct {
 	Drained []string // tenants of which no claim is left
 }
 
-// Released is a delivery that can be attempted now.
-type Released struct {
+// Ready is a delivery that can be attempted now.
+type Ready struct {
 	Event           string // "" for the next one of some contact
 	Webhook, Tenant string
 }
 
 // FannedOut is what a fan-out has done.
 type FannedOut struct {
-	Pending []Released // what can be attempted now
-	More    bool       // there may be more to fan out
+	Pending []Ready // what can be attempted now
+	More    bool    // there may be more to fan out
 }

@@ -46,7 +46,7 @@ type finished struct {
 
 // planCommit returns the statements that store results with their effects, and the endpoints that have new pending deliveries. They fan
 // out the events up to the last one with a result; if an endpoint is disabled, all events, because it still gets earlier ones.
-func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending []delivery.Released, err error) {
+func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending []delivery.Ready, err error) {
 	for _, id := range commit.Drained {
 		statements = append(statements, tenant.Drained(id))
 	}
@@ -87,20 +87,20 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	}
 	statements = append(statements, redaction...)
 	if len(followed) > 0 {
-		next, released := release(followed, commit.Now)
-		statements, pending = append(statements, next), released
+		next, ready := enqueueNext(followed, commit.Now)
+		statements, pending = append(statements, next), ready
 	}
 	return statements, append(pending, f.pending...), nil
 }
 
-// release makes the deliveries behind finished ones due, and returns their endpoints.
-func release(followed []finished, now time.Time) (sqlite.Statement, []delivery.Released) {
-	ids, released := make([]string, len(followed)), make([]delivery.Released, len(followed))
+// enqueueNext makes the deliveries behind finished ones due, and returns their endpoints.
+func enqueueNext(followed []finished, now time.Time) (sqlite.Statement, []delivery.Ready) {
+	ids, ready := make([]string, len(followed)), make([]delivery.Ready, len(followed))
 	for i, f := range followed {
 		endpoint := f.result.Job.Endpoint
-		ids[i], released[i] = f.delivery, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID}
+		ids[i], ready[i] = f.delivery, delivery.Ready{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID}
 	}
-	return enqueue(enqueueNextSQL, ids, stamp.Stored(now)), released
+	return enqueue(enqueueNextSQL, ids, stamp.Stored(now)), ready
 }
 
 // current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.

@@ -100,7 +100,11 @@ func (s *Store) aged(now time.Time, age time.Duration) bool {
 }
 
 func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err error) {
-	if wanted, more, err := s.look(); err != nil || !wanted {
+	wanted, more, err := s.wantsNext()
+	if err == nil && !wanted && !more {
+		err = s.skipUnwanted()
+	}
+	if err != nil || !wanted {
 		return delivery.FannedOut{More: more}, err
 	}
 	var f fannedOut
@@ -120,10 +124,9 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	return out, err
 }
 
-// look reads the next events after the cursor without the writer lock, and reports whether a webhook wants one of them. If none does, only
-// the cursor would move, and a commit for that alone delays other writers. So it moves once a second, and s.unwanted remembers those events
-// until then. Recipients never change without a fan-out before.
-func (s *Store) look() (wanted, more bool, err error) {
+// wantsNext reads the next events after the cursor, without the writer lock, and reports whether a webhook wants one of them, and if not,
+// whether there may be more. s.unwanted remembers those that nobody wants: recipients never change without a fan-out before.
+func (s *Store) wantsNext() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
 	newest, err := sqlite.Value[string](tx, nobodySQL)
 	if err != nil {
@@ -131,19 +134,8 @@ func (s *Store) look() (wanted, more bool, err error) {
 	}
 	if newest != "" {
 		s.unwanted = newest
-	} else if wanted, more, err = s.lookAhead(tx); wanted || err != nil {
-		return wanted, false, err
+		return false, false, nil
 	}
-	if more || s.unwanted == "" || time.Since(s.moved) < movePause {
-		return false, more, nil
-	}
-	s.moved = time.Now()
-	_, err = sqlite.Execute(s.app, statement(skipSQL, s.unwanted))
-	return false, false, err
-}
-
-// lookAhead reads events until a webhook wants one, and reports whether there may be more.
-func (s *Store) lookAhead(tx sqlite.Reader) (wanted, more bool, err error) {
 	events, err := readAfter(tx, s.unwanted, math.MaxInt64, smallFanOut)
 	if err != nil {
 		return false, false, err
@@ -157,6 +149,16 @@ func (s *Store) lookAhead(tx sqlite.Reader) (wanted, more bool, err error) {
 		s.unwanted = e.id
 	}
 	return false, len(events) == smallFanOut, nil
+}
+
+// skipUnwanted moves the cursor past the events that nobody wants, once a second: a commit for that alone delays other writers.
+func (s *Store) skipUnwanted() error {
+	if s.unwanted == "" || time.Since(s.moved) < movePause {
+		return nil
+	}
+	s.moved = time.Now()
+	_, err := sqlite.Execute(s.app, statement(skipSQL, s.unwanted))
+	return err
 }
 
 // FanOut implements delivery.Participant.

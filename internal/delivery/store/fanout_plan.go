@@ -18,7 +18,7 @@ import (
 type fannedOut struct {
 	statements   []sqlite.Statement
 	events, rows int
-	pending      []delivery.Released
+	pending      []delivery.Ready
 	finished     []finished // the results among the rows
 }
 
@@ -91,7 +91,7 @@ func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
 		delete(i.results, target{e.id, webhook})
 	} else {
 		i.rows = append(i.rows, e.pendingRow(webhook, i.at))
-		f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
+		f.pending = append(f.pending, delivery.Ready{Event: e.id, Webhook: webhook, Tenant: e.tenant})
 	}
 	if e.contact != "" {
 		i.queued = append(i.queued, enqueued{e.id, webhook, e.contact})

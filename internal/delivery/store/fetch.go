@@ -54,13 +54,13 @@ type dueJob struct {
 }
 
 // Fetch implements delivery.Queue. It reads without the writer lock.
-func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) (batch delivery.Batch, err error) {
+func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) (batch delivery.Fetched, err error) {
 	due, err := s.fetchDue(fetch)
 	if err == nil {
 		batch.New, err = s.fetchNew(fetch)
 	}
 	if err != nil {
-		return delivery.Batch{}, fmt.Errorf("fetching deliveries: %w", err)
+		return delivery.Fetched{}, fmt.Errorf("fetching deliveries: %w", err)
 	}
 	batch.More = len(batch.New) == fetch.New
 	var webhooks []string
@@ -73,7 +73,7 @@ func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) (batch delivery.B
 	slices.Sort(webhooks)
 	endpoints, err := s.endpoints(openSQL, slices.Compact(webhooks), fetch.Now)
 	if err != nil {
-		return delivery.Batch{}, fmt.Errorf("reading the endpoints of deliveries: %w", err)
+		return delivery.Fetched{}, fmt.Errorf("reading the endpoints of deliveries: %w", err)
 	}
 	for _, d := range due {
 		if endpoint := endpoints[d.webhook]; endpoint != nil {
