@@ -57,9 +57,8 @@ func (it *Item) fail(wrong *fault.Field, field string) {
 
 // Payload is the content of a request.
 type Payload struct {
-	Items []Item // at most MaxItems; empty only for a ping, or if the mapping's items path selects an empty list
+	Items []Item // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
 	Batch bool   // an array, or the mapping has an items path
-	Ping  bool   // another Contactbase's event that needs nothing done, such as a test event
 }
 
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it reads common

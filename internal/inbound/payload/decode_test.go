@@ -124,8 +124,8 @@ func TestDecodeAccepts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(p.Items) != tt.items || p.Batch != tt.batch || p.Ping {
-				t.Errorf("got %d items, batch %v, ping %v", len(p.Items), p.Batch, p.Ping)
+			if len(p.Items) != tt.items || p.Batch != tt.batch {
+				t.Errorf("got %d items, batch %v", len(p.Items), p.Batch)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 		return Payload{}, false
 	}
 	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" || prefix == "key" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
-		return Payload{Ping: true}, true
+		return Payload{}, true
 	}
 	data, ok := obj["data"].(map[string]any)
 	if !ok || !slices.Contains(contactKinds, kind) {

@@ -41,7 +41,7 @@ func TestEventIsRecognised(t *testing.T) {
 				t.Fatal(err)
 			}
 			chained := len(p.Items) == 1 && p.Items[0].Chain != nil
-			if chained != tt.chained || p.Ping != tt.ping || tt.ping && len(p.Items) > 0 {
+			if chained != tt.chained || tt.ping != (len(p.Items) == 0) {
 				t.Errorf("got %+v", p)
 			}
 		})

@@ -35,7 +35,7 @@ type viewItem struct {
 
 func render(t *testing.T, p Payload) []byte {
 	t.Helper()
-	v := view{Ping: p.Ping, Batch: p.Batch, Items: []viewItem{}}
+	v := view{Ping: len(p.Items) == 0 && !p.Batch, Batch: p.Batch, Items: []viewItem{}}
 	for _, it := range p.Items {
 		v.Items = append(v.Items, viewItem{it.ID, it.ExternalID, it.Action, it.Fields, it.Extra, it.Warnings, it.Err, it.Chain})
 	}
