@@ -213,7 +213,7 @@ func (i *importing) write(at checkpoint, rows [][]any) error {
 			return err
 		}
 		taken := 0
-		_, err := i.chunks.Next(i.App, func(tx core.App, limit int) (int, error) {
+		_, err := i.chunks.NextFor(i.held.tenant, i.App, func(tx core.App, limit int) (int, error) {
 			taken = min(limit, len(rows))
 			return taken, i.step(tx, at, rows[:taken])
 		})

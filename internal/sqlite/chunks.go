@@ -42,7 +42,6 @@ func DeleteInChunks(ctx context.Context, app core.App, statement string, args ..
 
 // Chunks has the number of rows of the next chunk. Recurring work keeps one, so that only its first chunk is small. The zero value is ready for use.
 type Chunks struct {
-	Owner     string // on whose behalf the chunks write, the id of a tenant; "" for the program itself
 	limit     int
 	throttled bool
 }
@@ -65,12 +64,17 @@ func (c *Chunks) Run(ctx context.Context, app core.App, chunk Chunk) error {
 
 // Next calls chunk once in a transaction, and reports whether it found as many rows as the limit.
 func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
+	return c.NextFor("", app, chunk)
+}
+
+// NextFor is Next on behalf of an owner, the id of a tenant: the transaction waits for the owner's turn.
+func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk
 	}
 	limit, found := c.limit, 0
 	var began, worked time.Time
-	err = inTurn(app, turn{owner: c.Owner}, func(tx core.App) (err error) {
+	err = inTurn(app, turn{owner: owner}, func(tx core.App) (err error) {
 		began = time.Now()
 		found, err = chunk(tx, limit)
 		worked = time.Now()

@@ -272,8 +272,8 @@ func TestChunks(t *testing.T) {
 func TestChunksHaveAnOwner(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
-	chunks := Chunks{Owner: "a"}
-	if _, err := chunks.Next(app, func(tx core.App, _ int) (int, error) { return 1, tx.Save(thing(t, tx, "one")) }); err != nil {
+	var chunks Chunks
+	if _, err := chunks.NextFor("a", app, func(tx core.App, _ int) (int, error) { return 1, tx.Save(thing(t, tx, "one")) }); err != nil {
 		t.Fatal(err)
 	}
 	if got := writerOf(app).lastOwner; got != "a" {
@@ -287,7 +287,7 @@ func TestThrottled(t *testing.T) {
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	chunks, worked := Throttled(), time.Duration(0)
 	began := time.Now()
-	more, err := chunks.Next(app, func(_ core.App, limit int) (int, error) {
+	more, err := chunks.NextFor("a", app, func(_ core.App, limit int) (int, error) {
 		begun := time.Now()
 		time.Sleep(throttledChunkTime) // the work
 		worked = time.Since(begun)

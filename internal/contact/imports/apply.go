@@ -72,10 +72,9 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	if p == nil {
 		return i.end(app)
 	}
-	chunks.Owner = i.Tenant
 	for begun := 0; begun < len(p.items); {
 		taken := 0
-		_, err := chunks.Next(app, func(tx core.App, limit int) (int, error) {
+		_, err := chunks.NextFor(i.Tenant, app, func(tx core.App, limit int) (int, error) {
 			taken = min(limit, len(p.items)-begun)
 			return taken, i.applyChunk(tx, p, begun, taken)
 		})
