@@ -22,7 +22,7 @@ type mailbox struct {
 
 func newMailbox(t *testing.T, set func(*core.Collection)) *mailbox {
 	t.Helper()
-	app := testkit.Reopen(t, testkit.NewApp(t)) // a test app of PocketBase sends no mails
+	app := testkit.NewMailingApp(t)
 	m := &mailbox{door: newDoorOf(t, app), server: testkit.NewMailServer(t, app)}
 	settings := app.Settings()
 	settings.Meta.AppURL, settings.Meta.SenderAddress = "https://crm.example.com", "crm@example.com"

@@ -31,7 +31,7 @@ type installation struct {
 func newInstallation(t *testing.T, checks ...notice.Check) *installation {
 	t.Helper()
 	i := &installation{t: t, now: time.Now().UTC().Truncate(day).Add(12 * time.Hour)}
-	i.App = testkit.Reopen(t, testkit.NewApp(t)) // a test app of PocketBase sends no mails
+	i.App = testkit.NewMailingApp(t)
 	i.smtp = testkit.NewMailServer(t, i)
 	i.tenant = testkit.Tenant(t, i, "Acme")
 	i.start(checks...)

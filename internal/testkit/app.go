@@ -86,6 +86,20 @@ func newApp(tb testing.TB, connect core.DBConnectFunc, woken []func()) (*tests.T
 	return app, bind(app, woken)
 }
 
+// NewMailingApp is NewApp without PocketBase's test app, which sends no mails.
+func NewMailingApp(tb testing.TB) core.App {
+	tb.Helper()
+	from, err := template()
+	if err != nil {
+		tb.Fatalf("making the template: %v", err)
+	}
+	dir := tb.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		tb.Fatalf("copying the template: %v", err)
+	}
+	return Open(tb, dir)
+}
+
 // Reopen returns a second app on the data directory of the first, like that of another process.
 func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 	tb.Helper()
