@@ -35,7 +35,7 @@ func TestFirstCommands(t *testing.T) {
 			script.WriteString(block[1])
 		}
 		created := testkit.NewClient(t, base, key).Do("POST", "/api/ext/v1/contacts", `{"name":"Ada"}`).Data()
-		commands := strings.NewReplacer("https://crm.example.com", base, "cmk_…", key, "<id>", created["id"].(string), "curl ", "curl --fail-with-body -w '\\n' ").Replace(script.String())
+		commands := strings.NewReplacer("https://crm.example.com", base, "cmk_…", key, "ID=…", "ID="+created["id"].(string), "curl ", "curl --fail-with-body -w '\\n' ").Replace(script.String())
 		out, err := exec.CommandContext(t.Context(), "sh", "-ec", commands).CombinedOutput()
 		if err != nil || strings.Count(commands, "curl ") < 2 {
 			t.Errorf("%s: %v\n%s\n%s", page, err, commands, out)

@@ -30,7 +30,7 @@ const Oldest = ""
 
 // ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from the tenant's feed.
 var ErrCursorExpired = fault.New(fault.CursorExpired,
-	"Events after this cursor have been deleted; read all contacts, and continue with an empty after or without one.")
+	"Events after this cursor have been deleted. Request the current cursor without after, then read all contacts, then continue from that cursor.")
 
 // Filter selects events. The zero value selects all about contacts.
 type Filter struct {

@@ -121,6 +121,9 @@ func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, reques
 	header := e.Response.Header()
 	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
 	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(envelope.WholeSeconds(result.ResetAfter)))
+	if limited && requests > 1 {
+		return rateLimited(fmt.Sprintf("This batch counts as %d requests, and the key has %d left. Wait, or send fewer items.", requests, result.Remaining), result.RetryAfter)
+	}
 	if limited {
 		return rateLimited("This key has made too many requests.", result.RetryAfter)
 	}
