@@ -114,7 +114,8 @@ func Open(tb testing.TB, dir string, woken ...func()) core.App {
 		tb.Fatalf("opening the data directory: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := app.ResetBootstrapState(); err != nil {
+		err := app.OnTerminate().Trigger(&core.TerminateEvent{App: app}, func(*core.TerminateEvent) error { return app.ResetBootstrapState() })
+		if err != nil {
 			tb.Errorf("closing the app: %v", err)
 		}
 	})
