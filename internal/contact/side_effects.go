@@ -30,8 +30,8 @@ func updated(tenantID string, before, after *Contact, cause string) (effects sid
 	if len(previous) == 0 {
 		return effects
 	}
-	if row := searchRow(tenantID, after); row != searchRow(tenantID, before) {
-		effects.search = []sqlite.Statement{search.Update(row)}
+	if old, row := searchRow(tenantID, before), searchRow(tenantID, after); row != old {
+		effects.search = []sqlite.Statement{search.Update(old, row)}
 	}
 	effects.event = &event.Event{
 		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
