@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -13,9 +12,9 @@ import (
 // DemoName is the name of the demo command, which works in a temporary directory.
 const DemoName = "demo"
 
-// NewDemoCommand returns the command that demonstrates the program in an empty temporary directory, which the caller deletes
-// afterwards. It refuses any other directory.
-func NewDemoCommand(app core.App, folder string) *cobra.Command {
+// NewDemoCommand returns the command that demonstrates the program in the app's data directory: an empty temporary one, which the caller
+// deletes afterwards.
+func NewDemoCommand(app core.App) *cobra.Command {
 	var listening string
 	command := &cobra.Command{
 		Use:     DemoName,
@@ -23,9 +22,6 @@ func NewDemoCommand(app core.App, folder string) *cobra.Command {
 		Example: "  contactbase demo",
 		Args:    exactArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if folder == "" || app.DataDir() != folder {
-				return errors.New("the demo creates its own directory: run contactbase demo without --dir")
-			}
 			if err := app.RunAllMigrations(); err != nil {
 				return fmt.Errorf("creating the database: %w", err)
 			}

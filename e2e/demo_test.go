@@ -85,6 +85,7 @@ func TestDemoLeavesOtherFoldersAlone(t *testing.T) {
 		{"demo", "--dir", i.data, "--http", "no address"},
 		{"--dir", i.data, "demo", "--http", "no address"},
 		{"--dir=" + i.data, "demo", "--help"},
+		{"demo", "--dir", filepath.Join(temp, "new"), "--http", "no address"},
 		{"demo", "--nonsense"},
 	} {
 		demo := exec.CommandContext(t.Context(), binary(t), args...)

@@ -107,6 +107,9 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	if err := c.settings.Check(own.Lookup("encryptionEnv").Value.String()); err != nil {
 		return err
 	}
+	if c.dataDir != "" && own.Changed("dir") {
+		return errors.New("the demo creates its own directory: run contactbase demo without --dir")
+	}
 	return c.check(own)
 }
 
