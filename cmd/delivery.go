@@ -50,7 +50,11 @@ func deliveryList(app core.App) *cobra.Command {
 			for _, d := range page.Deliveries {
 				rows = append(rows, deliveryRow(d))
 			}
-			return printAll(command, rows)
+			if err := printAll(command, rows); err != nil || page.Next == nil || asJSON(command) {
+				return err
+			}
+			_, err = fmt.Fprintf(command.ErrOrStderr(), "There are older deliveries; --limit lists up to %d.\n", maxListed)
+			return err
 		}),
 	}
 	command.Flags().StringVar(&status, "status", "", "only deliveries that are "+alternatives(allStatuses))

@@ -186,6 +186,9 @@ func TestDeliveryCommands(t *testing.T) {
 	c.expect(201, http.MethodPost, contactsPath, `{"name":"Bob"}`)
 	r.await(t, "two events", atLeast(2))
 	s.awaitRecords("deliveries", `status="delivered"`, 2)
+	if listed := i.run("delivery", "list", id, "--limit", "1"); strings.Count(listed.stdout, "contact.created") != 1 || !strings.Contains(listed.stderr, "--limit") {
+		t.Errorf("one of two deliveries is listed as %s%s", listed.stdout, listed.stderr)
+	}
 	if listed := i.many("delivery", "list", id, "--status", "failed"); len(listed) != 0 {
 		t.Errorf("failed are %v", listed)
 	}
