@@ -39,7 +39,7 @@ func TestMove(t *testing.T) {
 		"main.go":                               {`"` + acme.GoModule + `/internal/app/cli"`},
 		".golangci.yml":                         {"pkg: example.org/acme/contactbase,", "local-prefixes: [example.org/acme/contactbase]"},
 		"README.md":                             {acme.Repository + "/actions/", "(https://example.org/acme/contactbase/releases/latest)"},
-		"clients/go/README.md":                  {"go get " + acme.GoModule + "/clients/go@latest\n", "=../contactbase/clients/go\n"},
+		"clients/go/README.md":                  {"go get " + acme.GoModule + "/clients/go@latest\n", "=../contactbase/clients/go "},
 		"clients/typescript/README.md":          {"npm install @acme/contactbase\n", `from "@acme/contactbase/webhook"`},
 		"clients/typescript/package.json":       {`"name": "@acme/contactbase"`, `"repository": "git+https://example.org/acme/contactbase.git"`},
 		"clients/typescript/package-lock.json":  {`"name": "@acme/contactbase"`},
