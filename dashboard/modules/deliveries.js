@@ -79,7 +79,7 @@ function deliveriesPage(route) {
                     { name: "Status", cell: ({ status }) => stateLabel(deliveryStates[status]) },
                     { name: "Last response", className: "integrations-grows", cell: lastAnswer },
                     { name: "Attempts", className: "integrations-number", cell: ({ attempts }) => String(attempts) },
-                    { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
+                    { name: "Next attempt", cell: (delivery) => () => nextAttempt(delivery, data.webhook) },
                     { name: "Created", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],
@@ -128,16 +128,31 @@ async function loadDeliveries(webhookId, data) {
     keep(data, "webhook", webhook);
     keep(data, "health", health || null);
     keep(data, "activity", activity);
-    keep(data, "rows", rows);
-    data.next = page.next;
+    if (!movesAimedAt(data.rows, rows)) {
+        keep(data, "rows", rows);
+        data.next = page.next;
+    }
+}
+
+/**
+ * Whether new rows would move the one whose buttons are below the pointer: a click must not hit another delivery.
+ *
+ * @param {DeliveryRow[] | null} shown
+ * @param {DeliveryRow[]} rows
+ */
+function movesAimedAt(shown, rows) {
+    const id = /** @type {HTMLElement | null} */ (document.querySelector(".integrations-table tr:has(.integrations-actions:hover)"))?.dataset.id;
+    const at = shown?.findIndex((row) => row.id === id) ?? -1;
+    return at >= 0 && rows[at]?.id !== id;
 }
 
 /**
  * @param {Webhook} webhook
  * @param {Health} health
  */
-function deliveriesHead({ name, url, disabled, disabledReason }, { state, attempts, failedAttempts }) {
-    const receiver = receiverLabel({ url });
+function deliveriesHead(webhook, { state, attempts, failedAttempts }) {
+    const { name, disabled, disabledReason } = webhook;
+    const receiver = receiverLabel(webhook);
     return t.div(
         { className: "integrations-head" },
         t.div(
@@ -146,7 +161,11 @@ function deliveriesHead({ name, url, disabled, disabledReason }, { state, attemp
             t.span({ className: "integrations-ellipsis", title: receiver }, t.strong(null, name || receiver), name ? t.span({ className: "txt-hint" }, ` · ${receiver}`) : null),
             attempts ? t.span({ className: "txt-nowrap" }, "Error rate (24 hours): ", t.strong(null, percentage(failedAttempts, attempts))) : null,
         ),
-        disabled ? t.div({ className: "alert warning" }, `This webhook is disabled. Its events are kept. ${disabledReason}`) : null,
+        disabled ? t.div(
+            { className: "alert warning integrations-section" },
+            t.span(null, `This webhook is disabled. Pending deliveries wait, and new events get none until you recover them. ${disabledReason}`),
+            forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
+        ) : null,
     );
 }
 
@@ -218,6 +237,19 @@ function deliveryContact({ contact, contactName, count: alike, isOpen }) {
         return t.span({ className: "txt-hint" }, "–");
     }
     return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
+}
+
+/**
+ * When a pending delivery is attempted again.
+ *
+ * @param {Delivery} delivery
+ * @param {Webhook | null} webhook
+ */
+function nextAttempt({ status, nextAttempt: at }, webhook) {
+    if (status === "pending" && webhook?.disabled) {
+        return t.span({ className: "txt-hint" }, "once enabled");
+    }
+    return timeAgo(status === "pending" ? at : "", "–");
 }
 
 /**

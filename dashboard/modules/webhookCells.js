@@ -90,8 +90,12 @@ function webhookActions(webhook) {
     return t.div(
         { className: "integrations-buttons" },
         webhook.url === inspectURL ? iconLink(`Inspect ${called}`, "ri-radar-line", inspectPath(webhook.id)) : null,
-        forEditors(iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook))),
-        iconLink(`Deliveries to ${called}`, "ri-list-check", deliveriesPath(webhook.id)),
+        forEditors(actionButton("Test", "ri-send-plane-line", () => testWebhook(webhook), { ariaLabel: `Send test event to ${called}` })),
+        t.a(
+            { className: "btn sm transparent secondary", href: deliveriesPath(webhook.id), ariaLabel: `Deliveries to ${called}` },
+            t.i({ className: "ri-list-check", ariaHidden: true }),
+            t.span({ className: "txt" }, "Deliveries"),
+        ),
         actionMenu(`More for ${called}`, [
             ["Edit", "ri-edit-line", () => editWebhook(webhook)],
             ["Rotate secret", "ri-refresh-line", () => rotateWebhook(webhook)],
