@@ -1,4 +1,5 @@
-// The deliveries of a webhook: a live list with filters, and folded charts. One of them is in delivery.js, recovery in recovery.js.
+// The deliveries of a webhook: a live list with filters, and folded charts. The cells are in deliveryCells.js, one delivery is in delivery.js,
+// recovery in recovery.js.
 
 /**
  * A row of the list. Below one that stands for several deliveries, which is open, are the others.
@@ -163,7 +164,7 @@ function deliveriesHead(webhook, { state, attempts, failedAttempts }) {
         ),
         disabled ? t.div(
             { className: "alert warning integrations-section" },
-            t.span(null, `This webhook is disabled. Pending deliveries wait, and new events get none until you recover them. ${disabledReason}`),
+            t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. Once it is enabled, recover the events missed meanwhile."].filter(Boolean).join(" ")),
             forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
         ) : null,
     );
@@ -226,59 +227,6 @@ function deliveriesFilters(data, search) {
  */
 function stateOption([value, { text }]) {
     return [value, text];
-}
-
-/** @param {DeliveryRow} delivery */
-function deliveryContact({ contact, contactName, count: alike, isOpen }) {
-    if (alike > 1 && !isOpen) {
-        return t.span({ className: "txt-hint" }, "Several");
-    }
-    if (!contact) {
-        return t.span({ className: "txt-hint" }, "–");
-    }
-    return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
-}
-
-/**
- * When a pending delivery is attempted again.
- *
- * @param {Delivery} delivery
- * @param {Webhook | null} webhook
- */
-function nextAttempt({ status, nextAttempt: at }, webhook) {
-    if (status === "pending" && webhook?.disabled) {
-        return t.span({ className: "txt-hint" }, "once enabled");
-    }
-    return timeAgo(status === "pending" ? at : "", "–");
-}
-
-/**
- * The last response; for a line that stands for several deliveries, also their number.
- *
- * @param {Delivery} delivery
- */
-function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
-    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No response" : "Not sent yet");
-    const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
-    return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
-}
-
-/**
- * @param {DeliveryRow} delivery
- * @param {DeliveriesData} data
- */
-function deliveryActions(delivery, data) {
-    const { count: alike, since, isOpen } = delivery;
-    const toggle = () => {
-        data.open = isOpen ? data.open.filter((other) => other !== since) : [...data.open, since];
-        refreshPage();
-    };
-    return t.div(
-        { className: "integrations-buttons" },
-        alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
-        iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
-        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
-    );
 }
 
 /**

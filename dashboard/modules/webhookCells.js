@@ -89,13 +89,9 @@ function webhookActions(webhook) {
     const called = webhook.name || webhook.url;
     return t.div(
         { className: "integrations-buttons" },
-        webhook.url === inspectURL ? iconLink(`Inspect ${called}`, "ri-radar-line", inspectPath(webhook.id)) : null,
+        webhook.url === inspectURL ? actionLink("Inspect", "ri-radar-line", inspectPath(webhook.id), `Inspect ${called}`) : null,
         forEditors(actionButton("Test", "ri-send-plane-line", () => testWebhook(webhook), { ariaLabel: `Send test event to ${called}` })),
-        t.a(
-            { className: "btn sm transparent secondary", href: deliveriesPath(webhook.id), ariaLabel: `Deliveries to ${called}` },
-            t.i({ className: "ri-list-check", ariaHidden: true }),
-            t.span({ className: "txt" }, "Deliveries"),
-        ),
+        actionLink("Deliveries", "ri-list-check", deliveriesPath(webhook.id), `Deliveries to ${called}`),
         actionMenu(`More for ${called}`, [
             ["Edit", "ri-edit-line", () => editWebhook(webhook)],
             ["Rotate secret", "ri-refresh-line", () => rotateWebhook(webhook)],

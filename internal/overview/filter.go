@@ -19,8 +19,8 @@ const maxFiltered = 100
 
 // FilterPreview is what a filter does with events.
 type FilterPreview struct {
-	Matches *bool  `json:"matches"`         // whether the requested event matches; null without one
-	Error   string `json:"error,omitempty"` // of the first evaluation that failed, which counts as a match
+	Matches *bool    `json:"matches"`           // whether the requested event matches; null without one
+	Error   string   `json:"error,omitempty"`   // of the first evaluation that failed, which counts as a match
 	Unknown []string `json:"unknown,omitempty"` // names in the filter that no event has, such as data.compny
 	Recent  struct {
 		Matched  int `json:"matched"`

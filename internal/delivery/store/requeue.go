@@ -148,8 +148,8 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		}
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
-	if err != nil {
-		return sum, err
+	if err != nil || len(all) == 0 {
+		return summary(all), err
 	}
 	// the first one is a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
