@@ -49,6 +49,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Signature", "mine"][n]; el.dispatchEvent(new Event("input")) })`)
 	b.click("Create webhook")
 	b.sees("is set by the sender")
+	b.wait("the error in view", `((alert) => { const box = alert.getBoundingClientRect(); return alert.contains(document.elementFromPoint(box.x + 9, box.y + box.height / 2)) })(document.querySelector(".integrations-dialog .alert.danger"))`)
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Team", "billing"][n]; el.dispatchEvent(new Event("input")) })`)
 	b.click("Create webhook")
 	secret := b.shown("Secret")
