@@ -3078,7 +3078,7 @@ export interface components {
                 /**
                  * @description Names in the filter that no event has, such as a misspelled field; absent without any.
                  * @example [
-                 *       "data.compny"
+                 *       "data.companyName"
                  *     ]
                  */
                 unknown?: string[];
