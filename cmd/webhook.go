@@ -141,6 +141,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 	}
 	command.Flags().StringVar(&since, "since", "", "the start, as an RFC 3339 time")
 	command.Flags().BoolVar(&recovery.Before, "before", false, "include events from before the webhook existed")
+	command.Flags().BoolVar(&recovery.Pending, "pending", false, "also send now what waits for a retry")
 	command.Flags().BoolVar(&recovery.DryRun, "dryRun", false, "only count")
 	return command
 }
@@ -148,7 +149,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 func webhookEnable(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "enable ID",
-		Short:       "Enable a disabled webhook and send its pending deliveries",
+		Short:       "Enable a disabled webhook; pending deliveries keep their schedule",
 		Example:     "  contactbase webhook enable <id>",
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
+
 	"contactbase/internal/testenv"
 )
 
@@ -38,12 +40,16 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.fill("Filter", `type startsWith "contact."`)
 	b.click("Preview")
 	b.sees("The filter is valid. There are no events yet.")
+	b.fill("Filter", `data.compny == "Acme"`)
+	b.click("Preview")
+	b.sees("Check the spelling: no event has data.compny.")
 	b.look("webhook-form")
 	b.click("Add a header")
 	b.wait("the fields of a header", `document.querySelectorAll(".integrations-header-row input").length === 2`)
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Signature", "mine"][n]; el.dispatchEvent(new Event("input")) })`)
 	b.click("Create webhook")
 	b.sees("is set by the sender")
+	b.wait("the error in view", `((alert) => { const box = alert.getBoundingClientRect(); return alert.contains(document.elementFromPoint(box.x + 9, box.y + box.height / 2)) })(document.querySelector(".integrations-dialog .alert.danger"))`)
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Team", "billing"][n]; el.dispatchEvent(new Event("input")) })`)
 	b.click("Create webhook")
 	secret := b.shown("Secret")
@@ -169,15 +175,17 @@ func TestBrowserDeliveries(t *testing.T) {
 	before := time.Now()
 	c.do("POST", contactsPath, `{"name":"Hedy Lamarr"}`)
 	b.sees("This webhook is disabled")
+	b.sees("once enabled")
 	b.wait("a failed delivery", `document.querySelector(".integrations-table .label.danger")`)
+	b.look("deliveries-disabled")
 	r.set(secret, about("Ada Lovelace", refuse, nil))
 	b.integrations("/webhooks", "Webhooks")
 	b.says(r.URL, "Health", "Disabled")
 	b.wait("the reason", `document.querySelector(".integrations-table .label[title*='410']")`)
 	b.look("webhooks-disabled")
-	b.clickInMenu("More for "+r.URL, "Enable")
-	b.wait("that it is enabled", `!document.querySelector(".integrations-table .label[title*='410']")`)
 	b.click("Deliveries to " + r.URL)
+	b.click("Enable")
+	b.wait("that it is enabled", `document.querySelector(".integrations-head") && !document.querySelector(".integrations-head .alert")`)
 	b.click("Recover failed since…")
 	b.sees("1 delivery will be sent again (Contact created · 1), created ")
 	b.look("recover")
@@ -189,6 +197,8 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.sees("Nothing to recover")
 	b.wait("a button that cannot be clicked", `[...document.querySelectorAll(".integrations-dialog button")].find((el) => el.innerText === "Recover deliveries").disabled`)
 	b.look("recover-nothing")
+	b.click("Send pending deliveries now, before their next scheduled attempt")
+	b.sees("1 delivery will be sent again")
 	b.click("Cancel")
 	b.closed()
 	b.choose("Status", "Pending") // what has not failed permanently keeps its schedule, unless somebody is in a hurry
@@ -202,4 +212,20 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.choose("Status", "All")
 	b.wait("all delivered", `document.querySelectorAll(".integrations-table .label.success").length === 3`)
 	t.Logf("disabled, enabled and recovered within %s", time.Since(before).Round(time.Millisecond))
+
+	// while the pointer is over the buttons of a delivery, new ones do not move it away
+	pointAt := func(x, y float64) {
+		tell(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y})
+	}
+	const polls = `performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/deliveries?")).length`
+	aimed := evaluate[[]float64](b, `(() => { const box = document.querySelector(".integrations-table [aria-label=Redeliver]").getBoundingClientRect(); return [box.x + 5, box.y + 5] })()`)
+	pointAt(aimed[0], aimed[1])
+	c.do("POST", contactsPath, `{"name":"Mary Jackson"}`)
+	b.run("performance.clearResourceTimings()")
+	b.wait("two polls", polls+" >= 2")
+	if n := evaluate[int](b, `document.querySelectorAll(".integrations-table tbody tr[data-id]").length`); n != 3 {
+		t.Errorf("below the pointer, the list has changed to %d deliveries", n)
+	}
+	pointAt(5, 5)
+	b.sees("Mary Jackson")
 }

@@ -10,6 +10,7 @@ function attemptDetails(shown) {
         { className: "integrations-attempt" },
         attemptSummary(shown),
         shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
+        isRedirect(shown.status) ? t.p({ className: "integrations-bad" }, "Redirects are not followed: enter the final address as the webhook's URL.") : null,
         textBlock("Response body", shown.responseBody, shown.status ? "The body is empty." : "There was no response."),
         headersBlock("Response headers", shown.responseHeaders),
         headersBlock("Request headers", shown.requestHeaders),

@@ -1,4 +1,5 @@
-// The deliveries of a webhook: a live list with filters, and folded charts. One of them is in delivery.js, recovery in recovery.js.
+// The deliveries of a webhook: a live list with filters, and folded charts. The cells are in deliveryCells.js, one delivery is in delivery.js,
+// recovery in recovery.js.
 
 /**
  * A row of the list. Below one that stands for several deliveries, which is open, are the others.
@@ -79,7 +80,7 @@ function deliveriesPage(route) {
                     { name: "Status", cell: ({ status }) => stateLabel(deliveryStates[status]) },
                     { name: "Last response", className: "integrations-grows", cell: lastAnswer },
                     { name: "Attempts", className: "integrations-number", cell: ({ attempts }) => String(attempts) },
-                    { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
+                    { name: "Next attempt", cell: (delivery) => () => nextAttempt(delivery, data.webhook) },
                     { name: "Created", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],
@@ -128,16 +129,31 @@ async function loadDeliveries(webhookId, data) {
     keep(data, "webhook", webhook);
     keep(data, "health", health || null);
     keep(data, "activity", activity);
-    keep(data, "rows", rows);
-    data.next = page.next;
+    if (!movesAimedAt(data.rows, rows)) {
+        keep(data, "rows", rows);
+        data.next = page.next;
+    }
+}
+
+/**
+ * Whether new rows would move the one whose buttons are below the pointer: a click must not hit another delivery.
+ *
+ * @param {DeliveryRow[] | null} shown
+ * @param {DeliveryRow[]} rows
+ */
+function movesAimedAt(shown, rows) {
+    const id = /** @type {HTMLElement | null} */ (document.querySelector(".integrations-table tr:has(.integrations-actions:hover)"))?.dataset.id;
+    const at = shown?.findIndex((row) => row.id === id) ?? -1;
+    return at >= 0 && rows[at]?.id !== id;
 }
 
 /**
  * @param {Webhook} webhook
  * @param {Health} health
  */
-function deliveriesHead({ name, url, disabled, disabledReason }, { state, attempts, failedAttempts }) {
-    const receiver = receiverLabel({ url });
+function deliveriesHead(webhook, { state, attempts, failedAttempts }) {
+    const { name, disabled, disabledReason } = webhook;
+    const receiver = receiverLabel(webhook);
     return t.div(
         { className: "integrations-head" },
         t.div(
@@ -146,7 +162,11 @@ function deliveriesHead({ name, url, disabled, disabledReason }, { state, attemp
             t.span({ className: "integrations-ellipsis", title: receiver }, t.strong(null, name || receiver), name ? t.span({ className: "txt-hint" }, ` · ${receiver}`) : null),
             attempts ? t.span({ className: "txt-nowrap" }, "Error rate (24 hours): ", t.strong(null, percentage(failedAttempts, attempts))) : null,
         ),
-        disabled ? t.div({ className: "alert warning" }, `This webhook is disabled. Its events are kept. ${disabledReason}`) : null,
+        disabled ? t.div(
+            { className: "alert warning integrations-section" },
+            t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. Once it is enabled, recover the events missed meanwhile."].filter(Boolean).join(" ")),
+            forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
+        ) : null,
     );
 }
 
@@ -207,46 +227,6 @@ function deliveriesFilters(data, search) {
  */
 function stateOption([value, { text }]) {
     return [value, text];
-}
-
-/** @param {DeliveryRow} delivery */
-function deliveryContact({ contact, contactName, count: alike, isOpen }) {
-    if (alike > 1 && !isOpen) {
-        return t.span({ className: "txt-hint" }, "Several");
-    }
-    if (!contact) {
-        return t.span({ className: "txt-hint" }, "–");
-    }
-    return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
-}
-
-/**
- * The last response; for a line that stands for several deliveries, also their number.
- *
- * @param {Delivery} delivery
- */
-function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
-    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No response" : "Not sent yet");
-    const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
-    return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
-}
-
-/**
- * @param {DeliveryRow} delivery
- * @param {DeliveriesData} data
- */
-function deliveryActions(delivery, data) {
-    const { count: alike, since, isOpen } = delivery;
-    const toggle = () => {
-        data.open = isOpen ? data.open.filter((other) => other !== since) : [...data.open, since];
-        refreshPage();
-    };
-    return t.div(
-        { className: "integrations-buttons" },
-        alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
-        iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
-        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
-    );
 }
 
 /**

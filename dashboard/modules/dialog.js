@@ -60,6 +60,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
                     keepFocus(event, element);
                 }
             },
+            oninput: () => element.classList.add("manual"), // a click beside the window no longer closes it, which would discard the input
             onafterclose: () => {
                 element.remove();
                 app.store.errors = null;
@@ -165,7 +166,10 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
                 },
             },
             content(),
-            t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger" }, state.fault)),
+            t.div({ role: "alert" }, () => state.fault && t.div(
+                { className: "alert danger", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
+                state.fault,
+            )),
         ),
         footer: (cancel) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: cancel }, t.span({ className: "txt" }, "Cancel")),

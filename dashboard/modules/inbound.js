@@ -209,7 +209,7 @@ function presetOption({ name, title }) {
 function mappingField(data) {
     const id = fieldId();
     return t.div(
-        null,
+        { className: "m-t-sm" },
         t.div(
             { className: "field" },
             t.label({ htmlFor: id }, "Mapping"),

@@ -152,12 +152,17 @@ const reasonPhrases = {
 };
 
 /**
- * A status of HTTP in words, as "502 Bad Gateway".
+ * A status of HTTP in words, as "502 Bad Gateway". A redirect fails a delivery.
  *
  * @param {number} status
  */
 function statusText(status) {
-    return `${status} ${reasonPhrases[status] || ""}`.trim();
+    return `${status} ${reasonPhrases[status] || ""}`.trim() + (isRedirect(status) ? ", not followed" : "");
+}
+
+/** @param {number | null} status */
+function isRedirect(status) {
+    return Boolean(status && status >= 300 && status < 400);
 }
 
 /**

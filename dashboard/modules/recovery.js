@@ -35,11 +35,11 @@ function redeliver(delivery, done = () => {}) {
  */
 function recoverDeliveries(webhookId) {
     const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
-    /** @type {{ since: string, extent: ("before")[], missed: Missed | null, fault: string }} */
+    /** @type {{ since: string, extent: ("before" | "pending")[], missed: Missed | null, fault: string }} */
     const data = store({ since: yesterday, extent: [], missed: null, fault: "" });
     /** @param {boolean} dryRun */
     const recover = (dryRun) =>
-        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), dryRun });
+        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), pending: data.extent.includes("pending"), dryRun });
 
     async function look() {
         data.missed = null;
@@ -56,7 +56,7 @@ function recoverDeliveries(webhookId) {
     look();
 
     openForm({
-        title: "Recover failed deliveries",
+        title: "Recover deliveries",
         submit: "Recover deliveries",
         ready: () => Boolean(data.missed?.count),
         size: "sm",
@@ -70,7 +70,10 @@ function recoverDeliveries(webhookId) {
                     look();
                 },
             }),
-            checkboxesField("Events", data, "extent", [["before", "Include events from before the webhook was created"]], { onchange: look }),
+            checkboxesField("Events", data, "extent", [
+                ["pending", "Send pending deliveries now, before their next scheduled attempt"],
+                ["before", "Include events from before the webhook was created"],
+            ], { onchange: look }),
             t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed) : "Counting…")),
         ],
         run: async () => {
@@ -88,7 +91,7 @@ function recoverDeliveries(webhookId) {
  */
 function missedLabel({ count: all, types, oldest, newest }) {
     if (!oldest || !newest) {
-        return "Nothing to recover: every delivery since then succeeded or is still pending.";
+        return "Nothing to recover: every delivery since then succeeded or is pending.";
     }
     const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
     const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];

@@ -217,6 +217,22 @@ function actionButton(label, icon, onclick, { style = "secondary", ...attributes
 }
 
 /**
+ * A link that looks as an actionButton.
+ *
+ * @param {string} label
+ * @param {string} icon
+ * @param {string} href
+ * @param {string} ariaLabel
+ */
+function actionLink(label, icon, href, ariaLabel) {
+    return t.a(
+        { className: "btn sm transparent secondary", href, ariaLabel },
+        t.i({ className: icon, ariaHidden: true }),
+        t.span({ className: "txt" }, label),
+    );
+}
+
+/**
  * A button that is only an icon; its label is shown on hover.
  *
  * @param {string} label

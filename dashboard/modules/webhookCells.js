@@ -89,9 +89,9 @@ function webhookActions(webhook) {
     const called = webhook.name || webhook.url;
     return t.div(
         { className: "integrations-buttons" },
-        webhook.url === inspectURL ? iconLink(`Inspect ${called}`, "ri-radar-line", inspectPath(webhook.id)) : null,
-        forEditors(iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook))),
-        iconLink(`Deliveries to ${called}`, "ri-list-check", deliveriesPath(webhook.id)),
+        webhook.url === inspectURL ? actionLink("Inspect", "ri-radar-line", inspectPath(webhook.id), `Inspect ${called}`) : null,
+        forEditors(actionButton("Test", "ri-send-plane-line", () => testWebhook(webhook), { ariaLabel: `Send test event to ${called}` })),
+        actionLink("Deliveries", "ri-list-check", deliveriesPath(webhook.id), `Deliveries to ${called}`),
         actionMenu(`More for ${called}`, [
             ["Edit", "ri-edit-line", () => editWebhook(webhook)],
             ["Rotate secret", "ri-refresh-line", () => rotateWebhook(webhook)],

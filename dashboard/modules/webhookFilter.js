@@ -62,8 +62,8 @@ function filterNames(id) {
         {
             className: "integrations-details",
             ontoggle: () => attempt(async () => {
-                // the last two are halves of a name, which only imports know
-                data.fields = [...(await callIntegrations("GET", "/contacts/fields")).slice(0, -2), "createdAt", "updatedAt"];
+                const halves = ["firstName", "lastName"]; // which only imports know
+                data.fields = [...(await callIntegrations("GET", "/contacts/fields")).filter((name) => !halves.includes(name)), "createdAt", "updatedAt"];
             }),
         },
         t.summary(null, "Insert a name"),
@@ -89,12 +89,16 @@ function insertName(id, name) {
  */
 async function previewFilter(data, preview) {
     try {
-        const { recent, error } = await callIntegrations("POST", "/webhooks/preview-filter", { tenant: data.tenant, filter: data.filter.trim() });
+        const { recent, error, unknown } = await callIntegrations("POST", "/webhooks/preview-filter", { tenant: data.tenant, filter: data.filter.trim() });
         const total = recent.matched + recent.rejected;
         preview.failed = false;
         preview.text = total === 0
             ? "The filter is valid. There are no events yet."
             : `Of the last ${total} events, the webhook would have received ${recent.matched}.`;
+        if (unknown) {
+            preview.failed = true;
+            preview.text += ` Check the spelling: no event has ${unknown.join(", ")}.`;
+        }
         if (error) {
             preview.text += ` The filter fails for some, which are delivered anyway: ${error}.`;
         }

@@ -96,7 +96,9 @@ function rotateWebhook(webhook) {
 async function switchWebhook(webhook, disabled) {
     await attempt(
         () => app.pb.collection("webhooks").update(webhook.id, { disabled }, { requestKey: null }),
-        disabled ? "Disabled. Its events are kept." : "Enabled. Pending events are delivered now.",
+        disabled
+            ? "Disabled. Pending deliveries wait. Once it is enabled, recover the events missed meanwhile."
+            : "Enabled. Pending deliveries keep their schedule. Recover the events missed meanwhile.",
     );
     refreshPage();
 }

@@ -19,7 +19,7 @@ interface Answers {
     [one: `/imports/${string}`]: Import;
     "/inbound/presets": Preset[];
     "/inbound/preview": Outcome;
-    "/webhooks/preview-filter": { matches: boolean | null; error?: string; recent: { matched: number; rejected: number } };
+    "/webhooks/preview-filter": { matches: boolean | null; error?: string; unknown?: string[]; recent: { matched: number; rejected: number } };
     [redeliver: `/deliveries/${string}/redeliver`]: never; // which nobody reads
     [health: `/webhooks/health?ids=${string}`]: Health[]; // one for each id, in their order
     [ping: `/webhooks/${string}/ping`]: AttemptDetails;

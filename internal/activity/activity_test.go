@@ -41,8 +41,8 @@ func store(t *testing.T, app core.App, at time.Time, all ...attempt) {
 	t.Helper()
 	for _, a := range all {
 		id := recordid.New(time.Now())
-		testkit.Execute(t, app, "INSERT INTO deliveries (id, event, webhook, tenant, status, attempts) VALUES ({:id}, {:id}, {:webhook}, 't', {:status}, 1)",
-			dbx.Params{"id": id, "webhook": a.webhook, "status": cmp.Or(a.final, "pending")})
+		testkit.Execute(t, app, "INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, updated) VALUES ({:id}, {:id}, {:webhook}, 't', {:status}, 1, {:at})",
+			dbx.Params{"id": id, "webhook": a.webhook, "status": cmp.Or(a.final, "pending"), "at": stamp.Stored(at)})
 		testkit.Execute(t, app, "INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status) VALUES ({:id}, {:id}, 1, {:at}, {:ms}, {:status})",
 			dbx.Params{"id": id, "at": stamp.Stored(at), "ms": a.took.Milliseconds(), "status": a.status})
 	}
@@ -105,7 +105,7 @@ func TestFailingWebhooks(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	ids := map[string]string{}
-	for _, name := range []string{"fine", "mended", "lost", "lost more", "failing", "mostly failing", "disabled"} {
+	for _, name := range []string{"fine", "mended", "lost", "lost more", "failing", "mostly failing", "disabled", "recovered"} {
 		id := testkit.Record(t, app, "webhooks", map[string]any{"tenant": tenant, "url": "https://example.com", "name": name, "disabled": name == "disabled"}).Id
 		ids[id] = name
 		ok, retry, lost := attempt{id, 204, 0, "delivered"}, attempt{id, 500, 0, ""}, attempt{id, 500, 0, "failed"}
@@ -113,6 +113,8 @@ func TestFailingWebhooks(t *testing.T) {
 		switch name {
 		case "fine":
 			store(t, app, now, ok, retry)
+		case "recovered":
+			store(t, app, now, ok, attempt{id, 500, 0, "delivered"}, attempt{id, 500, 0, "delivered"})
 		case "mostly failing":
 			store(t, app, now, ok, retry, retry, retry)
 		case "mended":

@@ -172,26 +172,54 @@ func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempt
 	return steps, err
 }
 
-// FailingWebhook is a webhook with failed deliveries.
+// FailingWebhook is a webhook that is failing or has failed deliveries.
 type FailingWebhook struct {
-	ID     string
-	Hour   time.Time // the last one with attempts
-	Last   Attempts  // in that hour, without response times
-	Failed int64     // deliveries that failed since the given time
+	ID      string
+	Hour    time.Time // the last one with attempts
+	Last    Attempts  // in that hour, without response times
+	Failed  int64     // deliveries that failed since the given time and have not been sent again, at most 10,000
+	Failing bool      // see Failing
 }
 
-// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
-const failingSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
-	"FROM `_webhookHours` WHERE `hour` >= ?1 AND (?2 = '' OR `webhook` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
-	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` < h.`retried` + h.`failed` DESC, h.`lost` DESC, h.`retried` DESC LIMIT ?3"
+const (
+	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000. Nobody misses a ping.
+	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
+		"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
+		"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping'))"
+	// waitsSQL reports whether a delivery of the webhook w waits for a retry.
+	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
 
-// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that were failing in their last hour
-// with attempts, and then those with failed deliveries since that time.
+	// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
+	failingSQL = "SELECT *, `delivered` < `retried` + `failed` AND (`delivered` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
+		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed` " +
+		"FROM `_webhookHours` WHERE `hour` >= ?1 AND (?2 = '' OR `webhook` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
+		"GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
+		"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0) " +
+		"WHERE `failing` OR `lost` > 0 ORDER BY `failing` DESC, `lost` DESC, `retried` DESC LIMIT ?3"
+	openSQL = "SELECT " + waitsSQL + " OR " + lostSQL + " > 0 FROM `webhooks` w WHERE w.`id` = ?2"
+)
+
+// Failing reports whether a webhook is failing: most attempts of its last hour failed, and either it accepted nothing in that hour, or a
+// delivery still waits for a retry or has failed since that time.
+func Failing(app core.App, webhook string, last Attempts, since time.Time) (failing bool, err error) {
+	if !last.Failing() || last.Delivered == 0 {
+		return last.Failing(), nil
+	}
+	err = read(app, openSQL, func(rows *sql.Rows) error { return rows.Scan(&failing) }, byHour.of(since), webhook)
+	if err != nil {
+		return false, fmt.Errorf("looking for what the webhook %s has not accepted: %w", webhook, err)
+	}
+	return failing, nil
+}
+
+// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that are failing, and then those
+// with failed deliveries since that time.
 func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) (all []FailingWebhook, err error) {
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
 		var hour string
-		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed); err != nil {
+		var waits bool
+		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &waits, &w.Failing); err != nil {
 			return err
 		}
 		w.Hour, err = time.Parse(byHour.layout, hour)

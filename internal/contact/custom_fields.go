@@ -23,6 +23,18 @@ func CustomFields(app core.App) (fields []core.Field, err error) {
 	return fields, err
 }
 
+// Names returns the names of the properties of a contact as the API shows it.
+func Names(app core.App) (names []string, err error) {
+	err = withSchema(app, func(s *schema) error {
+		names = slices.Concat(ignoredFields, eachField(func(f *Field) string { return f.Name }))
+		for _, field := range s.custom {
+			names = append(names, field.GetName())
+		}
+		return nil
+	})
+	return names, err
+}
+
 // CustomInput returns those properties that another system sent that are custom fields, in the JSON types that ParseChanges accepts, and the
 // names of the others. The properties are strings, or nil for no value.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {

@@ -43,9 +43,10 @@ type Store interface {
 // Recovery selects which of a webhook's deliveries to send again: those that failed, and the events of its kinds that it never got,
 // because it was disabled or the tenant lacked the paid feature.
 type Recovery struct {
-	Since  time.Time
-	Before bool // include events older than the webhook
-	DryRun bool
+	Since   time.Time
+	Before  bool // include events older than the webhook
+	Pending bool // include deliveries that wait for a retry, which stay at their number of attempts
+	DryRun  bool
 }
 
 // Missed is what a recovery sends, as the superuser routes answer it.

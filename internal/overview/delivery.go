@@ -18,14 +18,15 @@ type Details struct {
 	Webhook  string   `json:"webhook" db:"webhook"`
 	URL      string   `json:"url" db:"url"`
 	Body     string   `json:"body" db:"payload"` // the exact body, unless it was erased
-	Upcoming []string `json:"upcoming" db:"-"`   // times of the attempts that are left if each fails, the next one first
+	Upcoming []string `json:"upcoming" db:"-"`   // times of the attempts that are left if each fails, the next one first; none while the webhook is disabled
+	Disabled bool     `json:"-" db:"disabled"`   // whether the webhook is
 }
 
 // DeliveryDetails returns a delivery. The error is sql.ErrNoRows if it does not exist.
 func DeliveryDetails(app core.App, id string, now time.Time) (*Details, error) {
 	details := &Details{Upcoming: []string{}}
 	err := app.DB().
-		Select(append(slices.Clone(deliveryColumns), "d.webhook", "w.url", "e.payload")...).
+		Select(append(slices.Clone(deliveryColumns), "d.webhook", "w.url", "w.disabled", "e.payload")...).
 		From("deliveries d").
 		InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]")).
 		InnerJoin("webhooks w", dbx.NewExp("[[w.id]] = [[d.webhook]]")).
@@ -33,7 +34,7 @@ func DeliveryDetails(app core.App, id string, now time.Time) (*Details, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the delivery %q: %w", id, err)
 	}
-	if details.Status == delivery.StatusPending {
+	if details.Status == delivery.StatusPending && !details.Disabled {
 		next := now
 		if details.NextAttempt != nil {
 			next = stamp.Parse(*details.NextAttempt)

@@ -4,10 +4,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/event"
 	"contactbase/internal/webhook/filter"
 )
@@ -17,8 +19,9 @@ const maxFiltered = 100
 
 // FilterPreview is what a filter does with events.
 type FilterPreview struct {
-	Matches *bool  `json:"matches"`         // whether the requested event matches; null without one
-	Error   string `json:"error,omitempty"` // of the first evaluation that failed, which counts as a match
+	Matches *bool    `json:"matches"`           // whether the requested event matches; null without one
+	Error   string   `json:"error,omitempty"`   // of the first evaluation that failed, which counts as a match
+	Unknown []string `json:"unknown,omitempty"` // names in the filter that no event has, such as data.compny
 	Recent  struct {
 		Matched  int `json:"matched"`
 		Rejected int `json:"rejected"`
@@ -36,6 +39,28 @@ func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err
 		p.Error = filter.Describe(err)
 	}
 	return matches, nil
+}
+
+// noticeFields are what data of events has that are not about contacts.
+var noticeFields = []string{"webhook", "key", "expires", "reason"}
+
+// UnknownNames returns the names in a valid filter that no event has: those of fields that neither contacts nor notices have, and of types.
+func UnknownNames(app core.App, text string) (unknown []string, err error) {
+	fields, err := contact.Names(app)
+	if err != nil {
+		return nil, fmt.Errorf("reading the fields of contacts: %w", err)
+	}
+	fields = append(fields, noticeFields...)
+	for _, n := range filter.Names(text) {
+		known := fields
+		if n.IsType {
+			known = event.Kinds
+		}
+		if !slices.Contains(known, n.Name) {
+			unknown = append(unknown, n.Text)
+		}
+	}
+	return unknown, nil
 }
 
 // PreviewFilter tries a filter on the last 100 events of a tenant, pings excepted, and on the payload of one event, nil for none.

@@ -60,8 +60,8 @@ type ProblemKind string
 const (
 	NotReady        ProblemKind = "not_ready"         // a check of the program fails: the name is that of the check, the detail is the reason
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // most attempts in its last hour failed; the counts are of that hour
-	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours
+	WebhookFailing  ProblemKind = "webhook_failing"   // see activity.Failing; the counts are of its last hour
+	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours, without pings
 	KeyExpires      ProblemKind = "key_expires"       // within two weeks
 )
 
@@ -168,7 +168,7 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 	return problems, nil
 }
 
-// failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time.
+// failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time that nobody has recovered.
 func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem, error) {
 	webhooks, err := activity.FailingWebhooks(app, tenantID, since, maxProblems+1)
 	if err != nil {
@@ -177,7 +177,7 @@ func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem,
 	var problems []Problem
 	for _, webhook := range webhooks {
 		p := Problem{Kind: DeliveriesLost, ID: webhook.ID, Tenant: &Tenant{}, Count: webhook.Failed}
-		if last := webhook.Last; last.Failing() {
+		if last := webhook.Last; webhook.Failing {
 			hour := stamp.Shown(webhook.Hour)
 			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &hour, last.Retried+last.Failed, last.Total()
 		}

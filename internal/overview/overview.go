@@ -38,7 +38,7 @@ type HealthState string
 // The states.
 const (
 	Healthy   HealthState = "healthy"
-	Failing   HealthState = "failing"  // most attempts failed in its last hour with attempts
+	Failing   HealthState = "failing"  // see activity.Failing
 	Disabled  HealthState = "disabled" // by a person or by the program
 	NoTraffic HealthState = "no_traffic"
 )
@@ -86,16 +86,21 @@ func (h *Health) addAttempts(app core.App, now time.Time) error {
 		return err
 	}
 	h.State = NoTraffic
+	var last activity.Attempts
 	for _, step := range steps {
 		if step.Total() == 0 {
 			continue
 		}
 		h.Attempts += step.Total()
 		h.FailedAttempts += step.Retried + step.Failed
-		h.State = Healthy
-		if step.Failing() {
-			h.State = Failing
-		}
+		h.State, last = Healthy, step
+	}
+	failing, err := activity.Failing(app, h.Webhook, last, now.Add(-healthWindow))
+	if err != nil {
+		return err
+	}
+	if failing {
+		h.State = Failing
 	}
 	disabled, err := app.CountRecords("webhooks", dbx.HashExp{"id": h.Webhook, "disabled": true})
 	if disabled > 0 {

@@ -84,7 +84,7 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		if value == nil {
 			kept, found := stored[name]
 			if !found {
-				return nil, fmt.Sprintf("The header %q has no stored value to keep with null; type its value. A member who changes the host removes the stored headers.", name)
+				return nil, fmt.Sprintf("The header %q has no stored value: enter its value. A new address removes the stored values.", name)
 			}
 			value = &kept
 		}

@@ -41,9 +41,10 @@ func (s *server) rotateWebhook(e *core.RequestEvent) error {
 
 func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	var input struct {
-		Since  string `json:"since"`
-		Before bool   `json:"before"`
-		DryRun bool   `json:"dryRun"`
+		Since   string `json:"since"`
+		Before  bool   `json:"before"`
+		Pending bool   `json:"pending"`
+		DryRun  bool   `json:"dryRun"`
 	}
 	if err := readAdmin(e, &input); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return fault.InvalidField("since", fault.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
-	recovery := delivery.Recovery{Since: since, Before: input.Before, DryRun: input.DryRun}
+	recovery := delivery.Recovery{Since: since, Before: input.Before, Pending: input.Pending, DryRun: input.DryRun}
 	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
 	if err != nil {
 		return err

@@ -50,6 +50,12 @@ func TestQueuingAgainWakesTheWorkers(t *testing.T) {
 			t.Errorf("%s %s wakes the workers: %t", step.path, step.body, wakes)
 		}
 	}
+	testkit.Execute(t, app, "UPDATE deliveries SET attempts = 1, nextAttempt = '2039-01-01 00:00:00.000Z'", nil)
+	for body, want := range map[string]float64{`{"since":"2020-01-01T00:00:00Z"}`: 0, `{"since":"2020-01-01T00:00:00Z","pending":true,"dryRun":true}`: 1} {
+		if got := admin.Do("POST", "/api/integrations/webhooks/"+webhook+"/recover", body); got.Data()["count"] != want {
+			t.Errorf("%s gives %s", body, got.Body)
+		}
+	}
 }
 
 func TestRotateKey(t *testing.T) {

@@ -44,6 +44,10 @@ func (s *server) previewFilter(e *core.RequestEvent) error {
 		return err
 	}
 	preview, err := overview.PreviewFilter(e.App, compiled, owner, payload)
+	if err != nil {
+		return err
+	}
+	preview.Unknown, err = overview.UnknownNames(e.App, input.Filter)
 	return envelope.WriteResult(e, preview, err)
 }
 

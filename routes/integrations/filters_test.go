@@ -37,7 +37,8 @@ func TestPreviewFilter(t *testing.T) {
 		`{` + acme0 + `,"webhook":"` + webhook + `","event":"evt_` + events[1] + `"}`:                                `{"matches":false,"recent":{"matched":2,"rejected":1}}`,
 		`{` + acme0 + `,"tenant":"` + f.tenant + `","event":{"type":"contact.updated","data":{"company":"Acme 0"}}}`: `{"matches":true,"recent":{"matched":2,"rejected":1}}`,
 		`{"filter":"data.x.y == 1","tenant":"` + f.tenant + `"}`:                                                     `"error":"line 1, column`,
-		`{` + acme0 + `,"tenant":"` + other + `"}`:                                                                   `{"matches":null,"recent":{"matched":0,"rejected":1}}`,
+		`{"filter":"data.compny == \"A\" || data.id == previous.company || type in [\"contact.created\", \"contact.create\"] || \"mail\" in changed || data.webhook.name == \"a\"","tenant":"` + f.tenant + `"}`: `"unknown":["data.compny","the type \"contact.create\"","\"mail\" in changed"]`,
+		`{` + acme0 + `,"tenant":"` + other + `"}`: `{"matches":null,"recent":{"matched":0,"rejected":1}}`,
 	} {
 		got := admin.Do("POST", "/api/integrations/webhooks/preview-filter", body)
 		if got.Status != 200 || !strings.Contains(string(got.Body), want) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/dbx"
+
 	"contactbase/internal/testkit"
 )
 
@@ -82,7 +84,8 @@ func states(admin *testkit.Client, webhooks ...string) (got string) {
 	return got
 }
 
-// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic.
+// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic. Once everything has arrived, it is
+// healthy.
 func TestWebhookStates(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -103,6 +106,10 @@ func TestWebhookStates(t *testing.T) {
 	testkit.CountActivity(t, f.App)
 	if got := states(admin, ids...); got != "healthy 2 1, failing 3 2, disabled 1 1, no_traffic 0 0, " {
 		t.Errorf("the webhooks are %s", got)
+	}
+	testkit.Execute(t, f.App, "UPDATE deliveries SET status = 'delivered' WHERE webhook = {:id}", dbx.Params{"id": ids[1]})
+	if got := states(admin, ids[1]); got != "healthy 3 2, " {
+		t.Errorf("the failing one is %s", got)
 	}
 }
 

@@ -226,7 +226,7 @@ export interface paths {
          *     event and apply none twice.
          *
          *     The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
-         *     `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+         *     `cursor_expired`: get the current cursor, read all contacts, and continue from that cursor. The cursor of an idle tenant stays valid. Once the deliveries
          *     of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
          *
          *     With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
@@ -402,7 +402,8 @@ export interface paths {
         /**
          * Recover missed events
          * @description Queues every event since a given time that this webhook never accepted: failed deliveries, and events that were never
-         *     attempted because the webhook was disabled. Events from before the webhook existed are included only with `before`.
+         *     attempted because the webhook was disabled. Events from before the webhook existed are included only with `before`. With
+         *     `pending`, deliveries that wait for a retry are also sent now.
          *     Members with the role `admin` may call it for their tenant.
          */
         post: operations["recoverWebhook"];
@@ -2104,7 +2105,7 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-         *     | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+         *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -2460,6 +2461,11 @@ export interface components {
              */
             before: boolean;
             /**
+             * @description Also deliveries that wait for a retry. They are attempted now and keep their number of attempts.
+             * @default false
+             */
+            pending: boolean;
+            /**
              * @description Only count.
              * @default false
              */
@@ -2507,7 +2513,7 @@ export interface components {
             /** @description When the oldest waiting delivery was created; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
             /**
-             * @description `failing` if most attempts failed in the last hour that had any. `no_traffic` if there were no attempts in the last 24 hours.
+             * @description `failing` if most attempts failed in the last hour that had any, unless everything has arrived since. `no_traffic` if there were no attempts in the last 24 hours.
              * @enum {string}
              */
             state: "healthy" | "failing" | "disabled" | "no_traffic";
@@ -2881,7 +2887,7 @@ export interface components {
             url: string;
             /** @description The body, byte for byte; redacted if the contact was deleted. */
             body: string;
-            /** @description When the remaining attempts would be made if each fails, soonest first. */
+            /** @description When the remaining attempts would be made if each fails, soonest first; empty while the webhook is disabled. */
             upcoming: components["schemas"]["Time"][];
         };
         OverviewResponse: {
@@ -2936,7 +2942,7 @@ export interface components {
             at: components["schemas"]["TimeOrNull"];
             /**
              * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the
-             *     deliveries that failed permanently in the last 24 hours. 0 otherwise.
+             *     deliveries that failed permanently in the last 24 hours and were not recovered, without test events. 0 otherwise.
              */
             count: number;
             /** @description For `webhook_failing`, all attempts of that hour; 0 otherwise. */
@@ -3069,6 +3075,13 @@ export interface components {
                 matches: boolean | null;
                 /** @description The error of the first evaluation that failed. A webhook receives the events on which its filter fails. */
                 error?: string;
+                /**
+                 * @description Names in the filter that no event has, such as a misspelled field; absent without any.
+                 * @example [
+                 *       "data.companyName"
+                 *     ]
+                 */
+                unknown?: string[];
                 recent: {
                     /** @description The number of the last 100 events that the filter matches. */
                     matched: number;
@@ -3350,8 +3363,8 @@ export interface components {
             };
         };
         /**
-         * @description `cursor_expired`: an event after this cursor has been deleted, or the cursor never existed. Read all contacts and start
-         *     again.
+         * @description `cursor_expired`: an event after this cursor has been deleted, or the cursor never existed. Get the current cursor, read
+         *     all contacts, then continue from that cursor.
          */
         CursorExpired: {
             headers: {

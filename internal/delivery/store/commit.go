@@ -34,6 +34,7 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 	if err != nil {
 		return delivery.FannedOut{}, fmt.Errorf("storing the results of %d attempts: %w", len(commit.Results), err)
 	}
+	s.logDisabled(commit.Results...)
 	s.disableDead(ctx, commit.Results, commit.Now)
 	return out, nil
 }

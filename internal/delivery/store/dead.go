@@ -23,6 +23,15 @@ const (
 // disableSQL disables the webhook ?1 for the reason ?2 at ?3.
 const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updated = ?3 WHERE id = ?1 AND disabled = 0`
 
+// logDisabled logs which webhooks stored results have disabled.
+func (s *Store) logDisabled(results ...delivery.Result) {
+	for _, result := range results {
+		if reason := result.Decision.Disable; reason != "" {
+			s.app.Logger().Warn("disabled a webhook", "webhook", result.Job.Endpoint.WebhookID, "reason", reason)
+		}
+	}
+}
+
 // disabling returns the statements that disable a webhook, and write its notice and its entry in the audit log.
 func disabling(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlite.Statement, error) {
 	written, err := notice.Disabled(tx, webhook, reason, now)
@@ -53,7 +62,10 @@ func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now 
 	for _, webhook := range s.suspects(results, now) {
 		dead, err := s.dead(webhook, now)
 		if err == nil && dead {
-			err = s.disable(ctx, webhook, "Every attempt of 3 days failed.", now)
+			const reason = "Every attempt of 3 days failed."
+			if err = s.disable(ctx, webhook, reason, now); err == nil {
+				s.app.Logger().Warn("disabled a webhook", "webhook", webhook, "reason", reason)
+			}
 		}
 		if err != nil {
 			s.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)

@@ -73,5 +73,6 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 	if err != nil {
 		return fmt.Errorf("storing the attempt: %w", err)
 	}
+	s.logDisabled(result)
 	return nil
 }

@@ -62,7 +62,8 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 }
 
 // missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it, with {:before}
-// also those older than the webhook. Both only if they match its kinds and its filter now, and without pings. Without a filter it reads payloads only of
+// also those older than the webhook, and with {:pending} its deliveries that wait for a later attempt than {:now}. The first two only if they match
+// its kinds and its filter now, and without pings. Without a filter it reads payloads only of
 // events without a delivery, which are few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
 	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
@@ -72,11 +73,14 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[typ
 	"SELECT '', e.[[id]], e.[[type]], e.[[created]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
-	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END"
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END" +
+	" UNION ALL " +
+	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]] FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
+	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
 
 var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + wanted("e.[[type]]") + " AND " + fmt.Sprintf(passes, "e.[[payload]]")
 
-// missed is a failed delivery, or an event without one.
+// missed is a delivery, or an event without one.
 type missed struct {
 	Delivery string `db:"delivery"` // "" for an event without one
 	Event    string `db:"event"`
@@ -126,7 +130,8 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := s.FanOut(context.Background(), s.app); err != nil { // events that wait for fan-out are not missed
 		return sum, err
 	}
-	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}
+	now := stamp.Stored(time.Now())
+	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now}
 	if recovery.DryRun {
 		return s.countMissed(params)
 	}
@@ -134,7 +139,6 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := s.app.DB().NewQuery(missedSQL).Bind(params).All(&all); err != nil {
 		return sum, err
 	}
-	now := stamp.Stored(time.Now())
 	left := all
 	err = sqlite.InChunks(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
@@ -144,8 +148,8 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		}
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
-	if err != nil {
-		return sum, err
+	if err != nil || len(all) == 0 {
+		return summary(all), err
 	}
 	// the first one is a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
@@ -183,7 +187,7 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 			events = append(events, m.Event)
 		}
 	}
-	_, err := tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
+	_, err := tx.DB().NewQuery(requeue + "([[status]] = 'failed' OR [[status]] = 'pending' AND [[nextAttempt]] > {:now}) AND [[id]] IN (SELECT value FROM json_each({:ids}))").
 		Bind(dbx.Params{"ids": sqlite.List(deliveries), "next": now, "now": now}).Execute()
 	if err != nil {
 		return err

@@ -49,6 +49,37 @@ func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun 
 	}
 }
 
+// On request, recovery makes waiting retries due, in the order of the events and with their numbers of attempts.
+func testRecoverPending(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	since := f.now.Add(-time.Hour)
+	var waiting []string
+	for range 2 {
+		ids := f.AddEvent(t, tenant, "contact1", f.now, webhook, other)
+		for _, job := range f.claimOnly(t, ids...) {
+			f.complete(t, f.retry(job, f.now.Add(24*time.Hour)))
+		}
+		waiting = append(waiting, ids[0])
+		f.now = f.now.Add(time.Minute)
+	}
+	f.recover(t, webhook, since, false, 0)
+	f.claimOnly(t)
+	for _, recovery := range []delivery.Recovery{{Since: since, Pending: true, DryRun: true}, {Since: since, Pending: true}} {
+		if missed, err := f.store.Recover(webhook, recovery); missed.Count != len(waiting) || err != nil {
+			t.Fatalf("recovered %+v, %v", missed, err)
+		}
+		if recovery.DryRun {
+			f.claimOnly(t)
+		}
+	}
+	for i, job := range f.claimOnly(t, waiting...) {
+		if job.DeliveryID != waiting[i] || job.Attempt != 2 {
+			t.Errorf("number %d is attempt %d of %s", i, job.Attempt, job.DeliveryID)
+		}
+	}
+}
+
 // By default recovery ignores events that are older than the webhook. Its summary has the number of events, their types, and the first and last time.
 func testRecoverEarlier(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)

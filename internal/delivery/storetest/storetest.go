@@ -125,6 +125,7 @@ var suite = []test{
 	{"redelivery sends again", testRedeliver},
 	{"missed events are recovered, in order", testRecover},
 	{"events before the webhook are recovered on request", testRecoverEarlier},
+	{"waiting retries are sent now on request", testRecoverPending},
 	{"a ping goes to a disabled endpoint, and is stored with its attempt", testPing},
 	{"a ping of a webhook that is deleted meanwhile leaves nothing", testPingGone},
 	{"a ping whose endpoint is gone disables it", testPingDisables},

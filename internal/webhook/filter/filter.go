@@ -105,7 +105,8 @@ func Describe(err error) string {
 		return "must be true or false: compare values, for example data.vip == true"
 	}
 	if errors.As(err, &fault) && fault.Line > 0 {
-		return fmt.Sprintf("line %d, column %d: %s", fault.Line, fault.Column+1, fault.Message)
+		message := strings.Replace(fault.Message, `unexpected token Operator("=")`, "use == to compare", 1)
+		return fmt.Sprintf("line %d, column %d: %s", fault.Line, fault.Column+1, message)
 	}
 	return err.Error()
 }

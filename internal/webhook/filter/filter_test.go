@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,13 +49,26 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	t.Parallel()
+	got := filter.Names(`(data.company == "a" || data["vip"] == true) && previous?.name != nil && "email" not in changed && "data.x" != data.company ` +
+		`&& ("contact.created" == type || type in ["a", "b"]) && type startsWith "contact." && len(data.tags) > 1`)
+	want := []filter.Name{
+		{"data.company", "company", false}, {"data.vip", "vip", false}, {"previous.name", "name", false}, {`"email" in changed`, "email", false},
+		{`the type "contact.created"`, "contact.created", true}, {`the type "a"`, "a", true}, {`the type "b"`, "b", true}, {"data.tags", "tags", false},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
 // A filter is refused before it is stored if it cannot be evaluated in bounded time, or may not be a bool.
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for text, fault := range map[string]string{
 		`data.company`:                           "must be true or false",
 		`1 + 1`:                                  "must be true or false",
-		`data.company = "Acme"`:                  "line 1, column 14",
+		`data.company = "Acme"`:                  "line 1, column 14: use == to compare",
 		"type == \"x\" &&\n company == \"Acme\"": "line 2, column 2",
 		`all(data.tags, # == "a")`:               "line 1",
 		`data.name matches "(a|b){0,900}z"`:      "line 1, column 11: a filter cannot use matches",

@@ -144,7 +144,7 @@ type BatchError struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -352,7 +352,7 @@ type EntityTag = string
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 // | 413 | `payload_too_large` | Send less at once |
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -382,7 +382,7 @@ type ErrorDetail struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -1333,7 +1333,7 @@ type ClientInterface interface {
 	// event and apply none twice.
 	//
 	// The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
-	// `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+	// `cursor_expired`: get the current cursor, read all contacts, and continue from that cursor. The cursor of an idle tenant stays valid. Once the deliveries
 	// of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
 	//
 	// With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
@@ -1647,7 +1647,7 @@ func (c *Client) MergeContacts(ctx context.Context, id ContactId, params *MergeC
 // event and apply none twice.
 //
 // The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
-// `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+// `cursor_expired`: get the current cursor, read all contacts, and continue from that cursor. The cursor of an idle tenant stays valid. Once the deliveries
 // of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
 //
 // With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its

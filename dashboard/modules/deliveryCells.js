@@ -1,0 +1,54 @@
+// The cells of the list of deliveries.
+
+/** @param {DeliveryRow} delivery */
+function deliveryContact({ contact, contactName, count: alike, isOpen }) {
+    if (alike > 1 && !isOpen) {
+        return t.span({ className: "txt-hint" }, "Several");
+    }
+    if (!contact) {
+        return t.span({ className: "txt-hint" }, "–");
+    }
+    return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
+}
+
+/**
+ * When a pending delivery is attempted again.
+ *
+ * @param {Delivery} delivery
+ * @param {Webhook | null} webhook
+ */
+function nextAttempt({ status, nextAttempt: at }, webhook) {
+    if (status === "pending" && webhook?.disabled) {
+        return t.span({ className: "txt-hint" }, "once enabled");
+    }
+    return timeAgo(status === "pending" ? at : "", "–");
+}
+
+/**
+ * The last response; for a line that stands for several deliveries, also their number.
+ *
+ * @param {Delivery} delivery
+ */
+function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
+    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No response" : "Not sent yet");
+    const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
+    return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
+}
+
+/**
+ * @param {DeliveryRow} delivery
+ * @param {DeliveriesData} data
+ */
+function deliveryActions(delivery, data) {
+    const { count: alike, since, isOpen } = delivery;
+    const toggle = () => {
+        data.open = isOpen ? data.open.filter((other) => other !== since) : [...data.open, since];
+        refreshPage();
+    };
+    return t.div(
+        { className: "integrations-buttons" },
+        alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
+        iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
+        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
+    );
+}
