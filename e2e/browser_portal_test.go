@@ -147,10 +147,11 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.enter("ada@example.com")
 	b.click("Members")
 	b.arrived("Members")
-	b.click("Invite")
+	b.click("Add member")
+	b.look("portal-add-member")
 	b.fill("Email", "grace@example.com")
 	b.fill("Name", "Grace Hopper")
-	b.click("Create sign-in")
+	b.run(`document.querySelector(".modal [type=submit]").click()`)
 	invitation := b.shown("Sign-in")
 	if !regexp.MustCompile(`^http://\S+/portal/\ngrace@example.com\n\w{16}$`).MatchString(invitation) {
 		t.Errorf("the invitation is %q", invitation)
@@ -159,6 +160,8 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.closed()
 	b.says("Grace Hopper", "Role", "Viewer")
 	b.clickInMenu("More for Grace Hopper", "Make admin")
+	b.sees("They can then manage keys, webhooks and members")
+	b.click("Make admin")
 	b.says("Grace Hopper", "Role", "Admin")
 	b.look("portal-members")
 	b.clickInMenu("More for Grace Hopper", "Remove")
@@ -217,7 +220,7 @@ func (s *server) withoutDashboard() *server {
 }
 
 // changingActions matches the names of buttons and links that change something.
-var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Invite|Members|First steps|Create|Check)\b`)
+var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Add|Members|First steps|Create|Check)\b`)
 
 // A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and nothing of a stranger.
 func TestBrowserPortalViewer(t *testing.T) {

@@ -18,7 +18,7 @@ func TestRotateKeepsTheKey(t *testing.T) {
 	old := testkit.Record(t, app, credential.CollectionName, map[string]any{
 		"tenant": testkit.Tenant(t, app, "Acme"), "name": "website", "permissions": []string{"contacts:read"}, "expires": expires,
 	})
-	key, err := credential.Rotate(app, old.Id, 0, now)
+	key, err := credential.Rotate(app, old.Id, credential.Rotation{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
