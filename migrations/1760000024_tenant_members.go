@@ -66,7 +66,7 @@ func newMembers(app core.App) (*core.Collection, error) {
 	c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
 	c.OTP.EmailTemplate = core.EmailTemplate{
 		Subject: "Your {APP_NAME} code",
-		Body: "<p>Hello,</p>\n<p>Your code to sign in is <strong>{OTP}</strong></p>\n" + notAsked,
+		Body:    "<p>Hello,</p>\n<p>Your code to sign in is <strong>{OTP}</strong></p>\n" + notAsked,
 	}
 	c.ResetPasswordTemplate = memberMail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
 	c.VerificationTemplate = memberMail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")

@@ -23,6 +23,10 @@ func TestRotateKeepsTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := key.ProxyRecord()
+	never, err := credential.Rotate(app, key.ProxyRecord().Id, credential.Rotation{Expires: &time.Time{}}, now)
+	if err != nil || !never.Expires().IsZero() {
+		t.Errorf("a key without an expiry expires at %v (%v)", never.Expires(), err)
+	}
 	if got.GetString("tenant") != old.GetString("tenant") || got.GetString("name") != "website" || !key.Expires().Time().Equal(expires) ||
 		!slices.Equal(got.GetStringSlice("permissions"), []string{"contacts:read"}) || credential.Minted(got) == credential.Minted(old) {
 		t.Errorf("the successor is %v", got)
