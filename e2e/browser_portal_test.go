@@ -136,10 +136,15 @@ func TestBrowserPortalMembers(t *testing.T) {
 	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Hidden Figure"}`)
 	b := s.newBrowser()
 
+	b.forgiven = "400" // Chromium logs the refusal
+	b.open("/portal/#/reset/x.y.z")
+	b.fill("New password", "short")
+	b.click("Set password")
+	b.sees("This link was used or has expired. Request a new one.")
+	b.look("portal-reset-refused")
 	b.open("/portal/")
 	b.sees("Sign in")
 	b.look("portal-sign-in")
-	b.forgiven = "400" // Chromium logs the refusal
 	b.fill("Email", "ada@example.com")
 	b.fill("Password", "wrong password")
 	b.click("Sign in")

@@ -226,7 +226,7 @@ export interface paths {
          *     event and apply none twice.
          *
          *     The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
-         *     `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+         *     `cursor_expired`: get the current cursor, read all contacts, and continue from that cursor. The cursor of an idle tenant stays valid. Once the deliveries
          *     of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
          *
          *     With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
@@ -2104,7 +2104,7 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-         *     | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+         *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -2598,7 +2598,10 @@ export interface components {
             collection: string;
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
-            /** @description The current name of the record; empty if it has none or is deleted. */
+            /**
+             * @description The current name of the record; empty if it has none or is deleted. A deleted member keeps the name of their last
+             *     action, if any.
+             */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
             fields: string[];
@@ -3034,6 +3037,12 @@ export interface components {
              * @example 24
              */
             overlapHours: number;
+            /**
+             * Format: date-time
+             * @description When the new key expires; `null` for never. Without it, the new key expires when the old one would have.
+             * @example 2027-01-31T12:00:00Z
+             */
+            expires?: string | null;
         };
         KeyResponse: {
             data: {
@@ -3350,8 +3359,8 @@ export interface components {
             };
         };
         /**
-         * @description `cursor_expired`: an event after this cursor has been deleted, or the cursor never existed. Read all contacts and start
-         *     again.
+         * @description `cursor_expired`: an event after this cursor has been deleted, or the cursor never existed. Get the current cursor, read
+         *     all contacts, then continue from that cursor.
          */
         CursorExpired: {
             headers: {
