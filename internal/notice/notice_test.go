@@ -117,7 +117,7 @@ func TestRotatedKeys(t *testing.T) {
 	if sent := i.send(); len(sent) != 1 {
 		t.Errorf("sent %q", sent)
 	}
-	if body := i.smtp.Mails()[0].Text; !strings.Contains(body, later.UTC().Format("2 January 2006, 15:04 UTC")) || !strings.Contains(body, "click your name") {
+	if body := i.smtp.Mails()[0].Text; !strings.Contains(body, later.UTC().Format("2 January 2006, 15:04 UTC")) || !strings.Contains(body, "open your account") {
 		t.Errorf("the mail is %s", body)
 	}
 	testkit.Execute(t, i, "UPDATE api_keys SET expires = {:at} WHERE id = {:id}", dbx.Params{"at": stamp.Stored(time.Now().Add(31 * day)), "id": old.Id})
