@@ -119,6 +119,11 @@ func TestBrowserPortal(t *testing.T) {
 	b.closed()
 	b.portal("/imports", "Import and export")
 	b.look("portal-imports")
+	b.portal("/members", "Members") // which no page leads to
+	b.sees("The people who can sign in here.")
+	if evaluate[bool](b, `!!document.querySelector("[aria-label='Add member']")`) {
+		t.Error("a link offers to add a member, which is refused")
+	}
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the portal requests other hosts: %v", foreign)
 	}
