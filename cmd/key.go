@@ -34,12 +34,9 @@ func keyCreate(app core.App) *cobra.Command {
 			}
 			values := map[string]any{"tenant": t.Id, "name": name, "permissions": permissions}
 			if expires != "" {
-				at, err := time.Parse(time.RFC3339, expires)
+				at, err := expiry(expires)
 				if err != nil {
-					return fmt.Errorf("--expires must be an RFC 3339 time such as 2027-01-31T00:00:00Z, not %q", expires)
-				}
-				if !at.After(time.Now()) {
-					return fmt.Errorf("--expires must be in the future: %s", expires)
+					return err
 				}
 				values["expires"] = at
 			}
@@ -55,6 +52,18 @@ func keyCreate(app core.App) *cobra.Command {
 	choices(command, "permission", allPermissions)
 	command.Flags().StringVar(&expires, "expires", "", "when the key expires, as an RFC 3339 time")
 	return command
+}
+
+// expiry reads the flag --expires.
+func expiry(text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("--expires must be an RFC 3339 time such as 2027-01-31T00:00:00Z, not %q", text)
+	}
+	if !at.After(time.Now()) {
+		return at, fmt.Errorf("--expires must be in the future: %s", text)
+	}
+	return at, nil
 }
 
 func keyRevoke(app core.App) *cobra.Command {
@@ -80,19 +89,28 @@ func keyRevoke(app core.App) *cobra.Command {
 }
 
 func keyRotate(app core.App) *cobra.Command {
-	var overlap int
+	var rotation credential.Rotation
+	var expires string
 	command := &cobra.Command{
 		Use:     "rotate ID",
 		Short:   "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
 		Example: "  contactbase key rotate <id> --overlapHours 24",
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			key, err := credential.Rotate(app, args[0], overlap, time.Now())
+			if expires != "" {
+				at, err := expiry(expires)
+				if err != nil {
+					return err
+				}
+				rotation.Expires = &at
+			}
+			key, err := credential.Rotate(app, args[0], rotation, time.Now())
 			if err != nil {
 				return notFound(err, "key", args[0])
 			}
 			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
-	command.Flags().IntVar(&overlap, "overlapHours", 0, "how many hours the old key keeps working; 0 ends it immediately")
+	command.Flags().IntVar(&rotation.OverlapHours, "overlapHours", 0, "how many hours the old key keeps working; 0 ends it immediately")
+	command.Flags().StringVar(&expires, "expires", "", "when the new key expires, as an RFC 3339 time; by default when the old one would have")
 	return command
 }

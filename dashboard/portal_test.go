@@ -67,6 +67,9 @@ var linked = regexp.MustCompile(`(?:src|href)="([^"]+)"|url\("?([^")]+)"?\)`)
 func TestPortal(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
+	if name := app.Settings().Meta.AppName; name != "Contactbase" {
+		t.Errorf("an installation without a name is called %q", name)
+	}
 	app.Settings().Meta.AppName, app.Settings().Meta.AccentColor = `Ac"me</title> CRM`, "#123456"
 	base := below(t, testkit.Serve(t, app))
 	page, html := get(t, base+"/portal")

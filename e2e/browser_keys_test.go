@@ -132,12 +132,18 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.closed()
 
 	b.click("Rotate the key reader")
+	b.look("key-rotate")
+	b.fill("Expires", "2020-01-31T12:00")
+	b.click("Rotate key")
+	b.sees("Choose an expiry in the future.")
+	b.fill("Expires", time.Now().AddDate(20, 1, 0).Format("2006-01-02T15:04"))
 	b.click("Rotate key")
 	if line := b.shown("Try it in a terminal"); strings.Contains(line, " -d ") {
 		t.Errorf("the successor of a key that may only read is tried with %s", line)
 	}
 	b.click("I have stored it")
 	b.closed()
+	b.sees("in 20 years")
 	b.click("Rotate the key website")
 	b.choose("The old key", "keeps working for one day")
 	b.click("Rotate key")

@@ -122,6 +122,11 @@ func TestBrowserPortal(t *testing.T) {
 	b.closed()
 	b.portal("/imports", "Import and export")
 	b.look("portal-imports")
+	b.portal("/members", "Members") // which no page leads to
+	b.sees("The people who can sign in here.")
+	if evaluate[bool](b, `!!document.querySelector("[aria-label='Add member']")`) {
+		t.Error("a link offers to add a member, which is refused")
+	}
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the portal requests other hosts: %v", foreign)
 	}
@@ -139,10 +144,15 @@ func TestBrowserPortalMembers(t *testing.T) {
 	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Hidden Figure"}`)
 	b := s.newBrowser()
 
+	b.forgiven = "400" // Chromium logs the refusal
+	b.open("/portal/#/reset/x.y.z")
+	b.fill("New password", "short")
+	b.click("Set password")
+	b.sees("This link was used or has expired. Request a new one.")
+	b.look("portal-reset-refused")
 	b.open("/portal/")
 	b.sees("Sign in")
 	b.look("portal-sign-in")
-	b.forgiven = "400" // Chromium logs the refusal
 	b.fill("Email", "ada@example.com")
 	b.fill("Password", "wrong password")
 	b.click("Sign in")
@@ -150,10 +160,12 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.enter("ada@example.com")
 	b.click("Members")
 	b.arrived("Members")
-	b.click("Invite")
+	b.click("Add member")
+	b.look("portal-add-member")
 	b.fill("Email", "grace@example.com")
 	b.fill("Name", "Grace Hopper")
-	b.click("Create sign-in")
+	b.sees("No email is sent")
+	b.click("Add member")
 	invitation := b.shown("Sign-in")
 	if !regexp.MustCompile(`^http://\S+/portal/\ngrace@example.com\n\w{16}$`).MatchString(invitation) {
 		t.Errorf("the invitation is %q", invitation)
@@ -162,6 +174,8 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.closed()
 	b.says("Grace Hopper", "Role", "Viewer")
 	b.clickInMenu("More for Grace Hopper", "Make admin")
+	b.sees("They can then manage keys, webhooks and members")
+	b.click("Make admin")
 	b.says("Grace Hopper", "Role", "Admin")
 	b.look("portal-members")
 	b.clickInMenu("More for Grace Hopper", "Remove")
@@ -220,7 +234,7 @@ func (s *server) withoutDashboard() *server {
 }
 
 // changingActions matches the names of buttons and links that change something.
-var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Invite|Members|First steps|Create|Check)\b`)
+var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Add|Members|First steps|Create|Check)\b`)
 
 // A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and nothing of a stranger.
 func TestBrowserPortalViewer(t *testing.T) {

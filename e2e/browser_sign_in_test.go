@@ -8,12 +8,16 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"contactbase/internal/testkit"
 )
 
-var codeInMail = regexp.MustCompile(`<strong>(\d{8})</strong>`)
+var (
+	codeInMail = regexp.MustCompile(`<strong>(\d{8})</strong>`)
+	linkInMail = regexp.MustCompile(`/portal/(#/reset/[\w.-]+)"`)
+)
 
 // A member signs in with a code from a mail: instead of the password, and after it.
 func TestBrowserPortalCodes(t *testing.T) {
@@ -72,6 +76,22 @@ func TestBrowserPortalCodes(t *testing.T) {
 	b.fill("Password", memberPassword)
 	b.click("Sign in")
 	b.arrived("Overview")
+	b.run(`document.querySelector('[title="Sign out"]').click()`)
+	b.signedOut("You are signed out.")
+
+	b.fill("Email", "ada@example.com")
+	b.click("Forgot your password?")
+	await(t, "a mail", func() bool { return len(mails.Mails()) > read })
+	found := linkInMail.FindStringSubmatch(strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(mails.Mails()[read].Text))
+	if found == nil {
+		t.Fatalf("the mail is\n%s", mails.Mails()[read].Text)
+	}
+	b.open("/portal/" + found[1])
+	b.fill("New password", "another long password")
+	b.click("Set password")
+	b.sees("Your password was set.")
+	b.wait("the end of the form", `!document.querySelector("form")`)
+	b.look("portal-reset-done")
 }
 
 // A member signs in with another service, and then with the password.

@@ -12,7 +12,7 @@ import (
 // A command that fails prints the reason in one line and exits with a code other than 0. A command that succeeds prints no error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t)
+	i := newInstallation(t).superuser()
 	tenantID := str(t, i.one("tenant", "create", "Acme"), "id")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,6 +50,8 @@ func TestExitCodes(t *testing.T) {
 		{"future", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},
+		{"--expires must be in the future", []string{"key", "rotate", "unknown", "--expires", "2020-01-31T00:00:00Z"}},
+		{"turn on OTP", []string{"superuser", "otp", superuserEmail}},
 		{"url", []string{"webhook", "create", "Acme", "no address"}},
 		{"url", []string{"webhook", "create", "Acme", "ftp://example.com"}},
 		{"--event must be contact.created, ", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},

@@ -2,12 +2,15 @@ package hooks
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pocketbase/dbx"
+	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 )
 
@@ -16,6 +19,8 @@ func bindCredentials(app core.App) {
 	app.OnRecordUpdate(credential.CollectionName).BindFunc(keepKey)
 	app.OnRecordValidate(credential.CollectionName).BindFunc(validateOwned)
 	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
+	app.OnRecordCreateRequest(credential.CollectionName).BindFunc(refusePastExpiry)
+	app.OnRecordUpdateRequest(credential.CollectionName).BindFunc(refusePastExpiry)
 }
 
 // mintKey overwrites a hash and a last use that a client sent: only this program generates keys and sees their use.
@@ -32,6 +37,16 @@ func keepKey(e *core.RecordEvent) error {
 	}
 	if err := keepLastUsed(e.App, e.Record); err != nil {
 		return err
+	}
+	return e.Next()
+}
+
+// refusePastExpiry refuses an expiry in the past from members, who would get a key that never works. Superusers may end a key with one.
+func refusePastExpiry(e *core.RecordRequestEvent) error {
+	expires := e.Record.GetDateTime("expires")
+	changed := !expires.Equal(e.Record.Original().GetDateTime("expires"))
+	if member.Is(e.Auth) && changed && !expires.IsZero() && !expires.Time().After(time.Now()) {
+		return e.BadRequestError("The key is invalid.", validation.Errors{"expires": validation.NewError("validation_invalid_expires", "Must be in the future.")})
 	}
 	return e.Next()
 }

@@ -18,6 +18,7 @@ func bindMembers(app core.App) {
 	app.OnRecordValidate(member.CollectionName).BindFunc(validateOwned)
 	app.OnRecordCreateRequest(member.CollectionName).BindFunc(concealTaken)
 	app.OnRecordAuthRequest(member.CollectionName).BindFunc(refuseArriving)
+	app.OnMailerRecordAuthAlertSend().BindFunc(onlyWithServer)
 	newSignInLimit().bind(app)
 }
 
@@ -38,6 +39,15 @@ func refuseArriving(e *core.RecordAuthRequestEvent) error {
 	}
 	if state == tenant.Arriving {
 		return tenant.ErrMoving
+	}
+	return e.Next()
+}
+
+// onlyWithServer drops alerts about sign-ins from new places without a mail server: PocketBase would look for sendmail, and log that it is
+// missing.
+func onlyWithServer(e *core.MailerRecordEvent) error {
+	if !e.App.Settings().SMTP.Enabled {
+		return nil
 	}
 	return e.Next()
 }

@@ -28,6 +28,25 @@ func (d *door) storedSecret(collection, id, field string) string {
 	return plain
 }
 
+// A member's key cannot expire in the past, from where it would never work. An expired one can be changed.
+func TestMembersKeysExpireLater(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	client, path := d.as(d.admin), recordsOf("api_keys")
+	body := func(expires string) string {
+		return `{"tenant":"` + d.acme.tenant + `","name":"x","expires":"` + expires + `"}`
+	}
+	if got := d.expect(400, client, "POST", path, body("2020-01-31 12:00:00.000Z")); !strings.Contains(string(got.Body), `"expires":{`) {
+		t.Errorf("an expiry in the past gives %s", got.Body)
+	}
+	d.expect(200, client, "POST", path, body(""))
+	key := path + "/" + d.expect(200, client, "POST", path, body("2999-01-31 12:00:00.000Z")).JSON()["id"].(string)
+	d.expect(400, client, "PATCH", key, `{"expires":"2020-01-31 12:00:00.000Z"}`)
+	testkit.Execute(t, d.app, "UPDATE api_keys SET expires = '2020-01-31 12:00:00.000Z'", nil)
+	d.expect(200, client, "PATCH", key, `{"name":"y"}`)
+	d.expect(200, client, "PATCH", key, `{"expires":""}`)
+}
+
 // Members type secrets and headers, although nobody can read them.
 func TestMembersWriteHiddenFields(t *testing.T) {
 	t.Parallel()

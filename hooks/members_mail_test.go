@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/mails"
 
 	"contactbase/internal/member"
 	"contactbase/internal/testkit"
@@ -85,6 +87,25 @@ func TestCodesByMail(t *testing.T) {
 	m.expect(200, guest, "GET", "/api/integrations/overview", "")
 	if got := signIn(m.as(nil), address, memberPassword, ""); got.Status != 400 {
 		t.Errorf("the password of the inviter still signs in a member who has proven the address: %d", got.Status)
+	}
+}
+
+// Without a mail server, a sign-in from a new place looks for no sendmail, which would fail.
+func TestNoAlertWithoutServer(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewMailingApp(t)
+	app.OnMailerRecordAuthAlertSend().BindFunc(func(*core.MailerRecordEvent) error { return errors.New("looked for sendmail") })
+	testkit.SuperuserToken(t, app)
+	root, err := app.FindFirstRecordByFilter(core.CollectionNameSuperusers, "email = 'root@example.com'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mails.SendRecordAuthAlert(app, root, "a new place"); err != nil {
+		t.Error(err)
+	}
+	app.Settings().SMTP.Enabled = true
+	if err := mails.SendRecordAuthAlert(app, root, "a new place"); err == nil {
+		t.Error("with a mail server, no alert is sent")
 	}
 }
 

@@ -10,12 +10,18 @@ import (
 
 // PocketBase's rate limits are off by default, so that passwords could be guessed as fast as the machine compares them, and anybody
 // could have it send mail without end. This limits sign-ins, and requests that send mail, per client address. It changes neither an
-// admin's own settings nor the API, which has its own limits.
+// admin's own settings nor the API, which has its own limits. The name of the installation, by default PocketBase's example, becomes ours.
 func init() {
 	m.Register(func(app core.App) error {
 		settings, err := app.Settings().Clone()
 		if err != nil {
 			return fmt.Errorf("reading the settings: %w", err)
+		}
+		if settings.Meta.AppName == "Acme" {
+			settings.Meta.AppName = "Contactbase"
+			if err := app.Save(settings); err != nil {
+				return fmt.Errorf("naming the installation: %w", err)
+			}
 		}
 		untouched := []core.RateLimitRule{
 			{Label: "*:auth", MaxRequests: 2, Duration: 3},

@@ -25,13 +25,15 @@ const (
 // memberSession is how long a member stays signed in, in seconds.
 const memberSession = 12 * 60 * 60
 
+const notAsked = "<p><i>If you did not ask for this, ignore this email.</i></p>"
+
 // memberMail returns the template of a mail that leads to a page of the portal.
 func memberMail(subject, text, page, action string) core.EmailTemplate {
 	return core.EmailTemplate{
 		Subject: subject,
 		Body: "<p>Hello,</p>\n<p>" + text + "</p>\n" +
 			`<p><a class="btn" href="{APP_URL}/portal/#/` + page + `/{TOKEN}" target="_blank" rel="noopener">` + action + "</a></p>\n" +
-			"<p><i>If you did not ask for this, ignore this email.</i></p>",
+			notAsked,
 	}
 }
 
@@ -62,6 +64,10 @@ func newMembers(app core.App) (*core.Collection, error) {
 	c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
 	c.AuthToken.Duration = memberSession
 	c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
+	c.OTP.EmailTemplate = core.EmailTemplate{
+		Subject: "Your {APP_NAME} code",
+		Body:    "<p>Hello,</p>\n<p>Your code to sign in is <strong>{OTP}</strong></p>\n" + notAsked,
+	}
 	c.ResetPasswordTemplate = memberMail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
 	c.VerificationTemplate = memberMail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")
 	c.ConfirmEmailChangeTemplate = memberMail("Confirm your new {APP_NAME} email address", "Confirm your new email address with this button.", "email", "Confirm")

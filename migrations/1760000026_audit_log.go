@@ -23,6 +23,8 @@ func init() {
 		)
 		c.AddIndex("idx_audit_log_tenant", false, "`tenant`, `id`", "")
 		c.AddIndex("idx_audit_log_created", false, "`created`", "")
+		c.AddIndex("idx_audit_log_actor", false, "`actor`, `id`", "`actor` != ''")
+		c.AddIndex("idx_audit_log_rotated", false, "`record`", "`action` = 'rotated'")
 		return c, nil
 	},
 		"CREATE TABLE `_auditPruning` (`before` TEXT NOT NULL)",

@@ -67,7 +67,7 @@ function auditPage() {
                     { name: "Who", cell: auditActor },
                     { name: "What", cell: ({ action }) => stateLabel(auditActions[action] || { text: action, style: "" }) },
                     { name: "Record", cell: auditRecord },
-                    { name: "Fields", className: "integrations-grows", cell: ({ fields }) => fields.join(", ") || t.span({ className: "txt-hint" }, "–") },
+                    { name: "Fields", className: "integrations-grows", cell: (entry) => auditFields(entry) || t.span({ className: "txt-hint" }, "–") },
                     { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
                 ],
             }),
@@ -81,6 +81,19 @@ function auditActor({ actorKind, actor, actorName }) {
     const kind = actorKinds[actorKind] || actorKind;
     const name = actorName || actor;
     return t.div({ className: "integrations-named" }, t.strong(null, name || kind), name ? t.span({ className: "txt-hint" }, kind) : null);
+}
+
+/**
+ * Which fields changed. That a webhook was enabled also shows in its reason, which only Contactbase writes.
+ *
+ * @param {AuditEntry} entry
+ */
+function auditFields({ action, actorKind, fields }) {
+    if (action !== "updated" || !fields.includes("disabled")) {
+        return fields.join(", ");
+    }
+    const switched = fields.includes("disabledReason") ? (actorKind === "system" ? "disabled" : "enabled") : "enabled or disabled";
+    return [switched, ...fields.filter((name) => !name.startsWith("disabled"))].join(", ");
 }
 
 /**

@@ -68,14 +68,30 @@ function errorText(error) {
     if (answer.error?.message) {
         return answer.error.message;
     }
-    const faults = Object.entries(answer.data || {}).map(([field, fault]) => `${fieldLabel(field)}: ${fault.message}`);
+    const faults = Object.entries(answer.data || {}).map(([field, { message }]) => `${fieldLabel(field)}: ${plainFault(message)}`);
     if (faults.length) {
         return faults.join(" ");
     }
     if (failure?.status === 0) {
         return "The server cannot be reached.";
     }
-    return answer.message || failure?.message || "Something went wrong.";
+    return plainFault(answer.message || failure?.message || "Something went wrong.");
+}
+
+/**
+ * Says in our words what PocketBase says in its own.
+ *
+ * @param {string} message
+ */
+function plainFault(message) {
+    const [, least, most] = message.match(/^The length must be between (\d+) and (\d+)\.$/) || [];
+    if (least) {
+        return `Must have ${least} to ${most} characters.`;
+    }
+    if (message === "Missing or invalid auth record password.") {
+        return "This is not your password.";
+    }
+    return /^Failed to (create|update) record\.$/.test(message) ? "You may not do this. Reload the page to see what has changed." : message;
 }
 
 /**
@@ -85,7 +101,7 @@ function errorText(error) {
  */
 function fieldLabel(name) {
     /** @type {HTMLInputElement | null | undefined} */
-    const input = app.modals.getTop()?.querySelector(`[name="${CSS.escape(name)}"]`);
+    const input = (app.modals.getTop() || document).querySelector(`[name="${CSS.escape(name)}"]`);
     return input?.labels?.[0]?.textContent || name;
 }
 

@@ -3,6 +3,9 @@
 /** @type {Record<Permission, string>} */
 const permissionNames = { "contacts:read": "Read", "contacts:write": "Write" };
 
+/** How long before it expires a key asks to be rotated, in milliseconds. */
+const soon = 14 * 24 * 60 * 60 * 1000;
+
 function keysPage() {
     /** @type {List<ApiKey> & { search: string, tenant: string }} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
@@ -82,11 +85,12 @@ function keyActions(key) {
     if (key.revoked) {
         return t.div({ className: "integrations-buttons" }, calls);
     }
+    const active = keyState(key).text === "Active"; // an expired key cannot be rotated
     return t.div(
         { className: "integrations-buttons" },
         calls,
         forEditors(
-            actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
+            active && actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
             actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
         ),
     );
@@ -103,7 +107,7 @@ function newKey(tenant = "") {
             tenantField(data),
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where the key is used, for example: nightly import." }),
             checkboxesField("Permissions", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and update contacts"]]),
-            textField("Expires", data, "expires", { type: "datetime-local", help: "Leave empty for a key that works until it is revoked." }),
+            expiresField(data),
         ],
         run: async () => {
             if (!data.permissions.length) {
@@ -113,22 +117,43 @@ function newKey(tenant = "") {
                 tenant: data.tenant,
                 name: data.name.trim(),
                 permissions: data.permissions,
-                expires: inputTime(data.expires),
+                expires: futureTime(data.expires),
             });
             refreshPage();
         },
     });
 }
 
+/** @param {{ expires: string }} data */
+function expiresField(data) {
+    return textField("Expires", data, "expires", { type: "datetime-local", help: "Leave empty for a key that works until it is revoked." });
+}
+
+/**
+ * What an input of an expiry says, as the server wants it. A key with one in the past would never work.
+ *
+ * @param {string} value
+ */
+function futureTime(value) {
+    const time = inputTime(value);
+    if (time && parseTime(time).getTime() <= Date.now()) {
+        throw new Error("Choose an expiry in the future.");
+    }
+    return time;
+}
+
 /** @param {ApiKey} key */
 function rotateKey(key) {
-    const data = store({ overlapHours: "0" });
+    const expires = key.expires ? parseTime(key.expires) : null;
+    const far = expires && expires.getTime() > Date.now() + soon;
+    const data = store({ overlapHours: "0", expires: far ? app.utils.toDatetimeLocalInputValue(expires).slice(0, 16) : "" });
     openForm({
         title: `Rotate the key ${key.name}`,
         submit: "Rotate key",
         size: "sm",
         content: () => [
             t.p(null, "Creates a new key with the same permissions and shows it once."),
+            expiresField(data),
             selectField("The old key", data, "overlapHours", () => [
                 ["0", "stops working immediately"],
                 ["1", "keeps working for one hour"],
@@ -137,7 +162,7 @@ function rotateKey(key) {
             ]),
         ],
         run: async () => {
-            await callIntegrations("POST", `/keys/${key.id}/rotate`, { overlapHours: Number(data.overlapHours) });
+            await callIntegrations("POST", `/keys/${key.id}/rotate`, { overlapHours: Number(data.overlapHours), expires: futureTime(data.expires) || null });
             refreshPage();
         },
     });

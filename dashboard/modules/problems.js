@@ -110,7 +110,7 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
         case "deliveries_failed":
             return { text: `${plural(times, "delivery", "deliveries")} failed permanently`, link: "Show failed deliveries", href: deliveriesPath(id) + "?status=failed" };
         case "key_expires":
-            return { text: ["expires ", timeAgo(at)], link: "Rotate it", href: integrationsPath + "/keys" };
+            return { text: ["expires ", timeAgo(at)], link: mayChange() ? "Rotate it" : "Show keys", href: integrationsPath + "/keys" };
         default:
             return { text: detail, link: "Show the log", href: "#/logs" };
     }

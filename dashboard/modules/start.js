@@ -96,8 +96,8 @@ function startSteps({ onfinish }) {
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,
-                    "Created. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.arrived !== "", onclick: () => (data.again = true) }, "Lost it? Create another."),
+                    "There is one. ",
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.arrived !== "", onclick: () => (data.again = true) }, "Create another if you do not have it."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
                 open: () => data.tenant !== null,

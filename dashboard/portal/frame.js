@@ -8,7 +8,7 @@ function breadcrumbs() {
 
 function pageNavigation() {
     const links = pageLinks();
-    if (mayChange() && !member()?.link) {
+    if (managesMembers()) {
         links.push(pageLink(["/members", "ri-group-line", "Members"]));
     }
     return t.div(

@@ -6,19 +6,24 @@ const roleNames = { admin: "Admin", viewer: "Viewer" };
 /** @type {[Member["role"], string, string][]} */
 const roles = [
     ["admin", "Admin", "manages keys, webhooks and members"],
-    ["viewer", "Viewer", "can read everything and change nothing"],
+    ["viewer", "Viewer", "sees keys, webhooks and deliveries, but cannot change anything"],
 ];
 
 /** @type {[string, string][]} */
 const notices = [["immediately", "Immediately"], ["daily", "Once a day"], ["never", "Never"]];
+
+/** Whether who is signed in may add, change and remove members. */
+function managesMembers() {
+    return mayChange() && !member()?.link;
+}
 
 function membersPage() {
     /** @type {List<Member>} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
     return integrationsPage({
         title: "Members",
-        intro: "The people who can sign in here. An admin manages keys, webhooks and members. A viewer can only read.",
-        actions: [newButton("Invite", inviteMember)],
+        intro: "The people who can sign in here. An admin manages keys, webhooks and members. A viewer sees keys, webhooks and deliveries.",
+        actions: managesMembers() ? newButton("Add member", addMember) : [],
         load: async () => keep(data, "rows", await loadPage(data, "tenant_members", { sort: "link,created" })),
         content: () => [
             table({
@@ -28,7 +33,7 @@ function membersPage() {
                 columns: [
                     { name: "Name", cell: memberName },
                     { name: "Role", cell: ({ role }) => roleNames[role] },
-                    { name: "Notices", cell: ({ notify, link }) => (link ? "–" : notices.find(([value]) => value === (notify || "immediately"))?.[1]) },
+                    { name: "Notices", cell: ({ role, notify, link }) => (link || role !== "admin" ? "–" : notices.find(([value]) => value === (notify || "immediately"))?.[1]) },
                     { className: "integrations-actions", cell: memberActions },
                 ],
             }),
@@ -58,6 +63,9 @@ function memberActions(listed) {
     if (id === member()?.id) {
         return t.span({ className: "txt-hint" }, "You");
     }
+    if (!managesMembers()) {
+        return null;
+    }
     const other = role === "admin" ? "viewer" : "admin";
     return t.div({ className: "integrations-buttons" }, actionMenu(`More for ${memberLabel(listed)}`, [
         [`Make ${other}`, "ri-user-settings-line", () => changeRole(listed, other)],
@@ -69,9 +77,17 @@ function memberActions(listed) {
  * @param {Member} listed
  * @param {Member["role"]} role
  */
-async function changeRole(listed, role) {
-    await attempt(() => app.pb.collection("tenant_members").update(listed.id, { role }), `${memberLabel(listed)} is now ${role === "admin" ? "an admin" : "a viewer"}.`);
-    refreshPage();
+function changeRole(listed, role) {
+    confirmDialog({
+        title: `Make ${memberLabel(listed)} ${role === "admin" ? "an admin" : "a viewer"}?`,
+        text: role === "admin" ? "They can then manage keys, webhooks and members, and remove you." : "They can then change nothing.",
+        action: `Make ${role}`,
+        style: "",
+        run: async () => {
+            await app.pb.collection("tenant_members").update(listed.id, { role });
+            refreshPage();
+        },
+    });
 }
 
 /** @param {Member} listed */
@@ -87,28 +103,29 @@ function removeMember(listed) {
     });
 }
 
-function inviteMember() {
+function addMember() {
     /** @type {{ email: string, name: string, role: Member["role"], password: string }} */
     const data = store({ email: "", name: "", role: "viewer", password: newPassword() });
-    let invited = false;
+    let added = false;
     openForm({
-        title: "Invite",
-        submit: "Create sign-in",
+        title: "Add member",
+        submit: "Add member",
         content: () => [
+            t.p(null, "No email is sent: you get the address and the password to share with the member."),
             textField("Email", data, "email", { type: "email", required: true, autofocus: true }),
             textField("Name", data, "name", { maxLength: 255 }),
             radioField("Role", data, "role", roles),
-            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more so that you can share it." }),
+            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more." }),
         ],
         run: async () => {
             const { email, name, role, password } = data;
             const tenant = member()?.tenant;
             await app.pb.collection("tenant_members")
                 .create({ tenant, email: email.trim(), emailVisibility: true, name: name.trim(), role, password, passwordConfirm: password });
-            invited = true;
+            added = true;
             refreshPage();
         },
-        onclose: () => invited && showInvitation(data),
+        onclose: () => added && showSignIn(data),
     });
 }
 
@@ -118,13 +135,13 @@ function newPassword() {
     return [...crypto.getRandomValues(new Uint32Array(16))].map((number) => letters[number % letters.length]).join("");
 }
 
-/** @param {{ email: string, password: string }} invited */
-function showInvitation({ email, password }) {
+/** @param {{ email: string, password: string }} added */
+function showSignIn({ email, password }) {
     openDialog({
         title: "Sign-in details",
         sticky: true,
         content: [
-            t.div({ className: "alert warning m-b-sm" }, t.strong(null, "This is shown once. "), "Share it with the member: no email is sent."),
+            t.div({ className: "alert warning m-b-sm" }, t.strong(null, "This is shown once. "), "Share it with the member now: no email was sent."),
             copyBlock("Sign-in", `${location.origin}${location.pathname}\n${email.trim()}\n${password}`, { autofocus: true }),
         ],
         footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "I have stored it"))],
@@ -141,7 +158,7 @@ function editAccount() {
         content: () => [
             textField("Name", data, "name", { maxLength: 255, autocomplete: "name" }),
             textField("Email", data, "email", { type: "email", required: true, autocomplete: "email", help: "Confirm a new address with the link that is sent to it." }),
-            selectField("Notices by email", data, "notify", () => notices),
+            signedIn.role === "admin" ? selectField("Notices by email", data, "notify", () => notices) : null, // which viewers do not receive
             textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends all sessions." }),
             () => (data.password ? textField("Current password", data, "oldPassword", { type: "password", required: true, autocomplete: "current-password" }) : null),
         ],

@@ -241,14 +241,19 @@ const mailPages = {
 function mailPage(token, { title, label, submit, action, said }) {
     const data = store({ password: "", busy: false, fault: "", said: "" });
     window.history.replaceState(null, "", location.pathname); // the token would stay in the history
-    return card(title, () => cardForm({
+    const leave = t.a({ href: integrationsPath }, "Sign in");
+    return card(title, () => () => (data.said ? [t.div({ className: "alert success", role: "status" }, data.said), leave] : cardForm({
         state: data,
         fields: label ? textField(label, data, "password", { type: "password", required: true, autocomplete: action === "confirm-password-reset" ? "new-password" : "current-password", autofocus: true }) : null,
         submit,
         run: async () => {
-            await askToSignIn(action, { token, password: data.password, passwordConfirm: data.password });
+            try {
+                await askToSignIn(action, { token, password: data.password, passwordConfirm: data.password });
+            } catch (error) {
+                throw /** @type {Refusal} */ (error).response?.data?.token ? new Error("This link was used or has expired. Request a new one.") : error;
+            }
             return said;
         },
-        more: t.a({ href: integrationsPath }, "Sign in"),
-    }));
+        more: leave,
+    })));
 }

@@ -29,7 +29,7 @@ type Line struct {
 	Action     Action   `json:"action"`
 	Collection string   `json:"collection"`
 	Record     string   `json:"record"`
-	RecordName string   `json:"recordName"` // current; "" if it has none or is deleted
+	RecordName string   `json:"recordName"` // current; "" if it has none or is deleted. A deleted member's is that of their last action
 	Fields     []string `json:"fields"`
 	Created    string   `json:"created"`
 }
@@ -46,7 +46,8 @@ const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorNa
 	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
 	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) FROM `webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
 	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'tenant_members' THEN (SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'tenant_members' THEN coalesce((SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`), " +
+	"(SELECT `actorName` FROM `audit_log` a WHERE a.`actor` = l.`record` AND a.`actor` != '' AND a.`tenant` = l.`tenant` ORDER BY a.`id` DESC LIMIT 1)) " +
 	"END, ''), l.`fields`, l.`created` FROM `audit_log` l"
 
 // List returns a page of entries.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -150,10 +151,10 @@ func (s *Service) webhooks(kind event.Kind, query string, args ...any) (notices 
 // expiryEpisode is the expiry of a key k and its threshold; ?3 is the end of the nearer one.
 const expiryEpisode = "k.`expires` || iif(k.`expires` <= ?3, ' 1d', ' 14d')"
 
-// expiringSQL returns the keys that expire between ?1 and ?2, and have no notice of it.
+// expiringSQL returns the keys that expire between ?1 and ?2, were not rotated, and have no notice of it.
 var expiringSQL = "SELECT k.`id`, k.`tenant`, k.`name`, k.`prefix`, k.`expires`, " + expiryEpisode + " " +
 	"FROM `api_keys` k CROSS JOIN `tenants` t ON t.`id` = k.`tenant` AND " + open +
-	" WHERE k.`expires` != '' AND k.`expires` > ?1 AND k.`expires` <= ?2 AND k.`revoked` = '' AND NOT EXISTS (" +
+	" WHERE k.`expires` != '' AND k.`expires` > ?1 AND k.`expires` <= ?2 AND k.`revoked` = '' AND " + credential.Unrotated + " AND NOT EXISTS (" +
 	"SELECT 1 FROM `_notices` n WHERE n.`kind` = '" + string(event.KeyExpiring) + "' AND n.`subject` = k.`id` AND n.`episode` = " + expiryEpisode + ")"
 
 // expiring returns a notice of each key that expires soon, one for each threshold.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/mailer"
@@ -86,7 +87,12 @@ func describe(l line) (title, detail string) {
 	case event.WebhookDisabled:
 		return d.Webhook.title() + " was disabled", d.Reason + " It receives no events until you enable it. Then recover the events that it missed."
 	case event.KeyExpiring:
-		return fmt.Sprintf("API key %s (%s…) expires soon", short(d.Key.Name), d.Key.Prefix), "It expires at " + d.Expires + ". Rotate it before then."
+		expires := d.Expires
+		if at, err := time.Parse(time.RFC3339, expires); err == nil {
+			expires = at.UTC().Format(timeForm)
+		}
+		return fmt.Sprintf("API key %s (%s…) expires soon", short(d.Key.Name), d.Key.Prefix),
+			"It expires on " + expires + ". Rotate it before then, and choose when the new key expires."
 	case ReplicaBehind:
 		return "The replica needs attention", d.Reason
 	case BackupFailed:

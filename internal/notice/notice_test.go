@@ -18,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/notice"
 	"contactbase/internal/retention"
@@ -98,6 +99,30 @@ func TestExpiringKeys(t *testing.T) {
 		data.Get("expires").String() != stamp.Shown(i.now.Add(12*time.Hour-16*day)) {
 		t.Errorf("the event is %s", payload)
 	}
+}
+
+// A key that was rotated needs nobody to act, unless it is extended. Its successor does.
+func TestRotatedKeys(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.member("ada", "admin", "")
+	old := testkit.Record(t, i, "api_keys", map[string]any{"tenant": i.tenant, "name": "old", "expires": stamp.Stored(i.now.Add(15 * day))})
+	later := i.now.Add(30 * day)
+	if _, err := credential.Rotate(i, old.Id, credential.Rotation{OverlapHours: 1, Expires: &later}, i.now); err != nil {
+		t.Fatal(err)
+	}
+	i.expect("in the overlap", i.find())
+	i.at(16*day + time.Minute)
+	i.expect("of the successor", i.find(), "key.expiring")
+	if sent := i.send(); len(sent) != 1 {
+		t.Errorf("sent %q", sent)
+	}
+	if body := i.smtp.Mails()[0].Text; !strings.Contains(body, later.UTC().Format("2 January 2006, 15:04 UTC")) || !strings.Contains(body, "open your account") {
+		t.Errorf("the mail is %s", body)
+	}
+	testkit.Execute(t, i, "UPDATE api_keys SET expires = {:at} WHERE id = {:id}", dbx.Params{"at": stamp.Stored(time.Now().Add(31 * day)), "id": old.Id})
+	i.at(4 * day)
+	i.expect("of the extended one", i.find(), "key.expiring")
 }
 
 // Who gets a mail, and when, depends on the role and on what the member chose.

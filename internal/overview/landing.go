@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 )
@@ -62,7 +63,7 @@ const (
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
 	WebhookFailing  ProblemKind = "webhook_failing"   // see activity.Failing; the counts are of its last hour
 	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours, without pings
-	KeyExpires      ProblemKind = "key_expires"       // within two weeks
+	KeyExpires      ProblemKind = "key_expires"       // within two weeks, and it was not rotated
 )
 
 const (
@@ -144,7 +145,7 @@ func disabledWebhooks(app core.App, tenantID string) ([]Problem, error) {
 func expiringKeys(app core.App, tenantID string, now time.Time) ([]Problem, error) {
 	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
-		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
+		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' AND "+credential.Unrotated+" AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"tenant": tenantID, "now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 

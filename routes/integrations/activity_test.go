@@ -8,6 +8,7 @@ import (
 
 	"github.com/pocketbase/dbx"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
@@ -129,6 +130,10 @@ func TestOverview(t *testing.T) {
 	testkit.Record(t, f.App, "webhooks", map[string]any{"tenant": f.tenant, "url": "https://example.com/off", "name": "Off", "disabled": true, "disabledReason": "gone"})
 	for name, expires := range map[string]time.Duration{"ends soon": time.Hour, "ends later": 15 * 24 * time.Hour, "has ended": -time.Hour} {
 		testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": name, "expires": time.Now().Add(expires)})
+	}
+	rotated := testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": "rotated"})
+	if _, err := credential.Rotate(f.App, rotated.Id, credential.Rotation{OverlapHours: 1}, time.Now()); err != nil {
+		t.Fatal(err)
 	}
 	want := "webhook_disabled Off Acme true gone 0 0 true\n" +
 		"webhook_failing https://example.com/failing Acme true  1 1 true\n" +

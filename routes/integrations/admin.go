@@ -81,15 +81,20 @@ func (s *server) redeliver(e *core.RequestEvent) error {
 
 func (s *server) rotateKey(e *core.RequestEvent) error {
 	var input struct {
-		OverlapHours int `json:"overlapHours"`
+		OverlapHours int             `json:"overlapHours"`
+		Expires      json.RawMessage `json:"expires"`
 	}
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	if input.OverlapHours < 0 || input.OverlapHours > credential.MaxOverlapHours {
-		return fault.InvalidField("overlapHours", fault.CodeInvalidValue, "must be between 0 and 720")
+	rotation := credential.Rotation{OverlapHours: input.OverlapHours}
+	if len(input.Expires) > 0 {
+		rotation.Expires = &time.Time{} // null is never
+		if err := json.Unmarshal(input.Expires, rotation.Expires); err != nil {
+			return fault.InvalidField("expires", fault.CodeInvalidValue, "must be an RFC 3339 time, such as 2027-01-31T12:00:00Z, or null for a key that does not expire")
+		}
 	}
-	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), input.OverlapHours, time.Now())
+	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), rotation, time.Now())
 	if err != nil {
 		return err
 	}

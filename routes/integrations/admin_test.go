@@ -87,6 +87,18 @@ func TestRotateKey(t *testing.T) {
 	if got := successor.Do("GET", contactsPath, ""); got.Status != 401 {
 		t.Errorf("without an overlap the old key gives %d", got.Status)
 	}
+	if got := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", `{"overlapHours":1,"expires":"2999-01-31T12:00:00+01:00"}`); got.Status != 200 {
+		t.Fatalf("rotating with an expiry gives %d %s", got.Status, got.Body)
+	}
+	if n := testkit.Count(t, f.App, "SELECT count(*) FROM api_keys WHERE expires = '2999-01-31 11:00:00.000Z'", nil); n != 1 {
+		t.Errorf("%d keys have the expiry", n)
+	}
+	for _, expires := range []string{`"2020-01-31T12:00:00Z"`, `"tomorrow"`, `""`, `1`} {
+		got := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", `{"expires":`+expires+`}`)
+		if fields, _ := got.JSON()["error"].(map[string]any)["fields"].(map[string]any); got.Status != 400 || fields["expires"] == nil {
+			t.Errorf("%s gives %d %s", expires, got.Status, got.Body)
+		}
+	}
 	for body, status := range map[string]int{`{"overlapHours":-1}`: 400, `{"overlapHours":721}`: 400, `{"overlapHours":5124096}`: 400, `{"overlapHours":"x"}`: 400} {
 		if got := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", body); got.Status != status {
 			t.Errorf("%s gives %d %s", body, got.Status, got.Body)

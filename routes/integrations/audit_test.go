@@ -122,6 +122,33 @@ func TestAuditOfMembers(t *testing.T) {
 	}
 }
 
+// A member who was removed keeps a name, in the entry about the removal and in those before.
+func TestAuditOfRemovedMember(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	root := newAdmin(t, f)
+	id := testkit.Record(t, f.App, "tenant_members", map[string]any{
+		"tenant": f.tenant, "role": "admin", "email": "ada@example.com", "password": "a long password",
+	}).Id
+	signIn := testkit.NewClient(t, f.base, "").Do("POST", "/api/collections/tenant_members/auth-with-password", `{"identity":"ada@example.com","password":"a long password"}`)
+	removed := root.Do("DELETE", "/api/collections/tenant_members/records/"+id, "")
+	if signIn.Status != 200 || removed.Status != 204 {
+		t.Fatalf("signing in gives %d, removing %d", signIn.Status, removed.Status)
+	}
+	about := 0
+	for _, line := range root.Do("GET", auditPath+"?tenant="+f.tenant, "").JSON()["data"].([]any) {
+		if entry := line.(map[string]any); entry["record"] == id {
+			about++
+			if entry["recordName"] != "ada@example.com" {
+				t.Errorf("an entry is %v", entry)
+			}
+		}
+	}
+	if about != 3 {
+		t.Errorf("%d entries are about the member", about)
+	}
+}
+
 // Sending again and importing have an entry with the tenant of the record.
 func TestAuditOfRoutes(t *testing.T) {
 	t.Parallel()

@@ -2604,7 +2604,10 @@ export interface components {
             collection: string;
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
-            /** @description The current name of the record; empty if it has none or is deleted. */
+            /**
+             * @description The current name of the record; empty if it has none or is deleted. A deleted member keeps the name of their last
+             *     action, if any.
+             */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
             fields: string[];
@@ -3040,6 +3043,12 @@ export interface components {
              * @example 24
              */
             overlapHours: number;
+            /**
+             * Format: date-time
+             * @description When the new key expires; `null` for never. Without it, the new key expires when the old one would have.
+             * @example 2027-01-31T12:00:00Z
+             */
+            expires?: string | null;
         };
         KeyResponse: {
             data: {

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"contactbase/cmd"
@@ -23,10 +26,24 @@ func addShell(root *cobra.Command) {
 		case "superuser": // PocketBase does not know the program's name
 			for _, sub := range command.Commands() {
 				sub.Example = "  contactbase " + sub.Example
+				if sub.Name() == "otp" {
+					sub.RunE = sayHowToAllow(sub.RunE)
+				}
 			}
 		}
 	}
 	noFiles(root)
+}
+
+// sayHowToAllow adds what to do to PocketBase's error about one-time passwords that are off.
+func sayHowToAllow(create func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		err := create(command, args)
+		if err != nil && strings.HasPrefix(err.Error(), "OTP auth is not enabled") {
+			return fmt.Errorf("%w; turn on OTP in the dashboard, under the collection's options, or set a password with: contactbase superuser upsert", err)
+		}
+		return err
+	}
 }
 
 // noFiles prevents shells from completing file names, unless a command says what it takes.
