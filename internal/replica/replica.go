@@ -27,6 +27,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -111,6 +112,7 @@ type Replica struct {
 	events      replicatedEvents
 	progress    progress
 
+	refused        chan error // gets why the data directory must not be served, at most once
 	restoreTesting sync.Mutex // held during a restore test
 }
 
@@ -130,7 +132,7 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	if err != nil {
 		host = "unknown"
 	}
-	r := &Replica{config: config, store: opened, dataDir: dataDir, host: host}
+	r := &Replica{config: config, store: opened, dataDir: dataDir, host: host, refused: make(chan error, 1)}
 	r.progress.state, r.progress.restoreTest = Starting, readRestoreTest(r.path(restoreTestName))
 	return r, nil
 }
@@ -155,6 +157,22 @@ func (r *Replica) Lost() <-chan struct{} {
 		return nil
 	}
 	return r.lease.lost
+}
+
+// AwaitLoss waits until this machine must no longer serve, and returns why: ErrFenced, or that the data directory lacks what the store has.
+// It returns nil once ctx ends.
+func (r *Replica) AwaitLoss(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.Lost():
+		return ErrFenced
+	case err := <-r.refused:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }
