@@ -23,7 +23,8 @@
 //	fenced         No commit and no acknowledgement succeeds. The process ends, and starts again as a standby.
 //
 // RunStandby goes from following to starting. Start and the first upload lead to active. Whether a machine is fenced follows from its
-// lease alone. Without a lease a machine begins in starting, after it has claimed the location, and is never fenced.
+// lease alone. Without a lease a machine begins in starting and claims the location. If the store has something that the data directory lacks,
+// it is refused instead and ends.
 package replica
 
 import (
