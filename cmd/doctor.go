@@ -16,7 +16,7 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 	return alone(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check the data directory for problems, even while it is served, and say how to fix them",
-		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
+		Example: "  contactbase doctor --dir /var/lib/contactbase/pb_data\n\n" +
 			"  It changes nothing. It exits with an error if a check fails, but not for warnings.",
 		Annotations: map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -59,9 +59,9 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FOLDER",
 		Short: "Restore the replica into a new directory",
-		Example: "  contactbase replica restore /var/lib/contactbase-restored --replica s3://bucket/contacts\n\n" +
-			"  This does not affect a running server. Serve the directory with --dir. Files of custom fields and the key of an\n" +
-			"  encrypted directory are not in the replica.",
+		Example: "  contactbase replica restore /srv/restored/pb_data --replica s3://bucket/contacts\n\n" +
+			"  This does not affect a running server. Serve the directory with --dir and the same --replica, once no other machine\n" +
+			"  does. Files of custom fields and the key of an encrypted directory are not in the replica.",
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
@@ -84,8 +84,8 @@ func replicaRestoreTest(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "drill",
 		Short:       "Make the server restore its replica into a temporary directory and compare, as it does every night",
-		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It exits with an error if the replica differs.",
-		Annotations: map[string]string{Offline: "true"},
+		Example:     "  contactbase replica drill --dir /var/lib/contactbase/pb_data\n\n  It exits with an error if the replica differs.",
+		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())
 			if err != nil {

@@ -17,7 +17,6 @@ import (
 	"contactbase/internal/address"
 	"contactbase/internal/backup"
 	"contactbase/internal/delivery"
-	"contactbase/internal/replica"
 	"contactbase/internal/systemd"
 	"contactbase/internal/upgrade"
 	"contactbase/internal/version"
@@ -27,8 +26,8 @@ import (
 const LogFlag = "log"
 
 // NewServeCommand returns PocketBase's command, extended: it prints the addresses, upgrades an older data directory, and stops when
-// the channel that lost returns is closed, because another machine serves.
-func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan struct{}) *cobra.Command {
+// awaitLoss returns an error, because another machine serves or should.
+func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(context.Context) error) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, by default on 127.0.0.1:8090"
 	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
@@ -48,14 +47,7 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan 
 		app.OnServe().BindFunc(offerSuperuser(s))
 		app.OnServe().BindFunc(s.listen)
 		replaced := watch(app, backup.Watch)
-		fenced := watch(app, func(ctx context.Context, _ string) error {
-			select {
-			case <-lost():
-				return replica.ErrFenced
-			case <-ctx.Done():
-				return nil
-			}
-		})
+		fenced := watch(app, func(ctx context.Context, _ string) error { return awaitLoss(ctx) })
 		return errors.Join(work(command, domains), replaced(), fenced(), upgrade.Err())
 	}
 	return command

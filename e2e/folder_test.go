@@ -82,13 +82,20 @@ func TestDemoEndsWithItsTerminal(t *testing.T) {
 	}
 }
 
-// A second server on a data directory does not change the address of the first one.
+// A second server on a data directory says so, and does not change the address of the first one. The log shows why a server ended.
 func TestSecondServerKeepsTheAddress(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.must("tenant", "create", "Acme")
 	first := i.serve()
-	i.serve().stop()
+	second := i.serve()
+	if !second.prints("another process serves this data directory") {
+		t.Errorf("it prints\n%s", second.output)
+	}
+	second.stop()
+	if printed := second.output.String(); !strings.Contains(printed, `msg=stopping reason="terminated signal received"`) {
+		t.Errorf("after SIGTERM it prints\n%s", printed)
+	}
 	if url := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(url, first.base+"/") {
 		t.Errorf("the address of an inbound webhook is %s, and the server is at %s", url, first.base)
 	}

@@ -250,7 +250,7 @@ func copyDatabase(ctx context.Context, db dbx.Builder, path string) error {
 
 // excluded reports whether a file of the data directory is not part of a backup. The name is relative to the directory, with slashes.
 func excluded(name string, exclude []string) bool {
-	if strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, ".contactbase") && strings.HasSuffix(name, ".lock") { // such as the engine's
+	if strings.HasPrefix(name, programPrefix) { // such as locks, and what the directory is to a replica
 		return true
 	}
 	for _, prefix := range exclude {

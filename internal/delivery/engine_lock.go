@@ -18,13 +18,15 @@ const lockInterval = time.Second
 func (e *Engine) lock() (release func()) {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
-	for {
+	for waited := false; ; waited = true {
 		release, err := lockfile.Own(filepath.Join(e.app.DataDir(), lockName))
 		switch {
 		case err == nil:
 			return release
 		case errors.Is(err, lockfile.ErrHeld):
-			err = nil // another process sends
+			if err = nil; !waited {
+				e.app.Logger().Warn("another process serves this data directory and sends its deliveries; this one takes over when that ends")
+			}
 		default:
 			e.app.Logger().Error("the delivery engine cannot lock the data directory, and sends nothing", "error", err)
 		}

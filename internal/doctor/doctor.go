@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"contactbase/internal/backup"
@@ -114,8 +115,14 @@ func (x *examination) add(check, status, found, advice string) {
 // permissions checks that this user can write to the data directory, and that nobody else can read it.
 func (x *examination) permissions() {
 	if err := backup.Probe(x.dir); err != nil {
-		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err),
-			"run this as the user that serves the data directory, or change its owner: chown -R USER "+x.dir)
+		advice := "run this as the user that serves the data directory, or change its owner: chown -R USER " + x.dir
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			advice = "free disk space"
+		case errors.Is(err, syscall.EROFS):
+			advice = "mount the file system so that it can be written"
+		}
+		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err), advice)
 		return
 	}
 	exposed, err := backup.Exposed(x.dir)

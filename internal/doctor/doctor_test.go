@@ -71,6 +71,8 @@ func TestFindings(t *testing.T) {
 		"a lost search row":          {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts whose id is not in _contactSearch", "with the API"},
 		"a contact without a tenant": {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts whose tenant is not in tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
 		"a member without a tenant":  {"INSERT INTO tenant_members (id, tenant, tokenKey) VALUES ('m', 'gone', 'k')", 0, "orphans failed: 1 rows of tenant_members whose tenant is not in tenants", "DELETE FROM tenant_members WHERE tenant NOT IN"},
+		"a notice of the operator":   {"INSERT INTO _notices VALUES ('n', 'disk.low', '', '1', '', '{}', '', ''), ('b', 'backup.failed', '', '1', '', '{}', '', ''), ('r', 'replica.behind', '', '1', '', '{}', '', '')", 0, "", ""},
+		"a notice without a tenant":  {"INSERT INTO _notices VALUES ('n', 'webhook.failing', '', '1', 'gone', '{}', '', '')", 0, "orphans failed: 1 rows of _notices whose tenant is not in tenants", "tenant <> ''"},
 		"a deletion":                 {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: data of 1 deleted records is still being removed", "let the server run"},
 		"a clock that is slow":       {"SELECT 1", -time.Hour, "clock warning: the newest event is 1h0m0s ahead", "NTP"},
 		"a disabled webhook":         {disabled, 0, "webhooks warning: ", "webhook recover"},

@@ -14,19 +14,22 @@ import (
 )
 
 // ownership is a column with the ids of the rows that own a table's rows.
-type ownership struct{ table, column, owner, key, advice string }
+type ownership struct {
+	table, column, owner, key, advice string
+	shared                            bool // whether a row may have no owner
+}
 
 func ownerships() []ownership {
 	list := []ownership{{
-		"contacts", "id", "_contactSearch", "contact",
-		"they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
+		table: "contacts", column: "id", owner: "_contactSearch", key: "contact",
+		advice: "they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
 	}}
 	for _, table := range tenant.Tables {
 		if table.Deletion == tenant.ByTrigger && table.Key != nil {
 			continue // one row for each tenant
 		}
 		for _, column := range slices.Sorted(maps.Keys(table.Owners)) {
-			list = append(list, ownership{table: table.Name, column: column, owner: table.Owners[column], key: "id"})
+			list = append(list, ownership{table: table.Name, column: column, owner: table.Owners[column], key: "id", shared: table.Shared})
 		}
 	}
 	return list
@@ -45,6 +48,9 @@ func (x *examination) orphans() error {
 	faults := 0
 	for _, o := range ownerships() {
 		lost := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, o.key, o.owner)
+		if o.shared {
+			lost += " AND " + o.column + " <> ''"
+		}
 		count, err := sqlite.Value[int](x.data, "SELECT count(*) "+lost)
 		if err != nil {
 			return err
@@ -110,7 +116,7 @@ func (x *examination) webhooks() error {
 	if faults == 0 {
 		found := "no webhooks yet"
 		if total > 0 {
-			found = fmt.Sprintf("%d webhooks, none failing", total)
+			found = fmt.Sprintf("webhooks: %d, none failing", total)
 		}
 		x.add("webhooks", OK, found, "")
 	}
@@ -134,7 +140,7 @@ func (x *examination) fanOutLag() error {
 		x.add("deliveries", OK, "every event has its deliveries", "")
 		return nil
 	}
-	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or find the cause in its log")
+	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or find the cause in its log; do not serve a restored copy, which would send them, too")
 	return nil
 }
 

@@ -25,14 +25,32 @@ type identity struct {
 	Folder     string `json:"folder"` // random
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"` // that began with its databases; 0 for none, or unusable
+
+	// Until a restored data directory begins a generation:
+	Source   string `json:"source,omitempty"`  // identity of the data directory whose replica was restored
+	Restored Loss   `json:"restored,omitzero"` // from the restored position to what the replica had then, whose loss was accepted
+}
+
+// wrote reports whether the data directory wrote what a store has last, given its lock record.
+func (own identity) wrote(found lockRecord, stored Position) bool {
+	if found.Generation == 0 { // lock.json was lost
+		return own.Generation > 0 && own.Generation >= stored.Generation
+	}
+	return own.Generation > 0 && own.Folder == found.Folder
+}
+
+// isRestoredFrom reports whether the data directory was restored from a store, and has not begun a generation since.
+func (own identity) isRestoredFrom(found lockRecord) bool {
+	return own.Generation == 0 && own.Restored.From.Generation > 0 &&
+		(found.Generation == 0 || found.Folder == own.Source || found.Folder == own.Folder)
 }
 
 // unusable is the generation of a data directory whose databases are being replaced.
 const unusable = -1
 
-// readIdentity returns the identity of the data directory. It is a new one, of generation 0, if the directory has no database or was never
-// replicated to this store.
-func (r *Replica) readIdentity() (identity, error) {
+// readIdentity returns the identity of the data directory. It is a new one, of generation 0, if the directory has no database or has nothing
+// to do with this store. The store may have another address than before: then its last holder is known, "" if it is not.
+func (r *Replica) readIdentity(holder string) (identity, error) {
 	unknown := identity{Folder: rand.Text(), Store: r.config.URL}
 	content, err := os.ReadFile(r.path(identityName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +63,7 @@ func (r *Replica) readIdentity() (identity, error) {
 	if err := json.Unmarshal(content, &known); err != nil {
 		return unknown, fmt.Errorf("%s is not valid: %w", r.path(identityName), err)
 	}
-	if known.Store != r.config.URL || !r.hasData() {
+	if !r.hasData() || known.Store != r.config.URL && (holder == "" || holder != known.Folder && holder != known.Source) {
 		return unknown, nil
 	}
 	return known, nil

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -15,43 +14,20 @@ const keptGenerations = 2
 
 // claim begins a generation for a machine without a lease, or continues the one that it wrote before.
 func (r *Replica) claim(ctx context.Context) error {
-	own, err := r.readIdentity()
+	c, err := r.findClaim(ctx)
 	if err != nil {
 		return err
 	}
-	found, tag, err := r.readLock(ctx)
-	if err != nil {
-		return err
-	}
-	if found.TTL > 0 && !found.Released && found.Folder != own.Folder {
-		return fmt.Errorf("the replica belongs to %s, which serves with --lease: serve with --lease here, too, or replicate to another location", found.Owner)
-	}
-	if own.Generation > 0 && found.Generation > own.Generation && found.Folder != own.Folder {
-		return fmt.Errorf("another machine, %s, has replaced this one, whose data is outdated: restore the replica into a new directory, "+
-			"or replicate to another location", found.Owner)
-	}
-	from := found.acknowledged()
-	if own.Generation > 0 && found.Folder == own.Folder {
-		local, stored, err := r.dataDirPosition(ctx, r.store, own, found)
-		if err != nil {
-			return err
-		}
-		if local.before(stored) {
-			lost := &lossError{where: theDataDirectory, found: local, acknowledged: stored}
-			if err := lost.unlessAccepted(r.config.AcceptLoss); err != nil {
-				return err
-			}
-		} else if found.Generation == own.Generation && found.TTL == 0 {
-			r.written.set(own)
-			return nil
-		}
-		from = stored
+	own, found := c.own, c.found
+	if c.current && found.Generation == own.Generation && found.TTL == 0 && own.Store == r.config.URL {
+		r.written.set(own)
+		return nil
 	}
 	next, err := r.nextGeneration(ctx, own, found)
 	if err != nil {
 		return err
 	}
-	if _, err := r.writeLock(ctx, lockRecord{Generation: next, From: from, Owner: r.host, Folder: own.Folder}, tag); err != nil {
+	if _, err := r.writeLock(ctx, lockRecord{Generation: next, From: c.stored, Owner: r.host, Folder: own.Folder}, c.tag); err != nil {
 		return err
 	}
 	return r.beginGeneration(own, next)
@@ -77,7 +53,7 @@ func (r *Replica) beginGeneration(own identity, generation int64) error {
 			return err
 		}
 	}
-	own.Generation = generation
+	own = identity{Folder: own.Folder, Store: r.config.URL, Generation: generation}
 	if err := r.save(identityName, own); err != nil {
 		return err
 	}

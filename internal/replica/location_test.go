@@ -31,7 +31,7 @@ func TestLocationInTheDataDirectory(t *testing.T) {
 	}
 }
 
-// If two machines replicate to one location, the first reports the problem, and does not claim the location again after a restart.
+// If two machines replicate to one location, the first reports the problem, and does not serve again after a restart.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
@@ -43,7 +43,7 @@ func TestDisplaced(t *testing.T) {
 	if note, err := first.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Fatalf("a single machine: %+v (%v)", note, err)
 	}
-	second, _ := start(t, config(url), testkit.NewApp(t))
+	second, _ := start(t, config(url), testkit.Open(t, restored(t, config(url))))
 	if err := second.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +58,24 @@ func TestDisplaced(t *testing.T) {
 		t.Errorf("the status of the second: %v", err)
 	}
 	stop()
-	again, _ := start(t, config(url), app)
-	testkit.Eventually(t, "an error of the first", func() bool {
-		found := again.Status().Error
-		return found != nil && strings.Contains(*found, "has replaced this one")
-	})
+	const refused = "has replaced this one"
+	if err := open(t, config(url), app.DataDir()).Check(t.Context()); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("before the first starts again: %v", err)
+	}
+	again := open(t, config(url), app.DataDir()) // which cannot reach the store before it serves
+	if err := again.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Tenant(t, app, "Lost")
+	if err := again.AwaitLoss(t.Context()); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("after the first has started again: %v", err)
+	}
+	if err := again.Status().Err(); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("it is ready: %v", err)
+	}
+	if err := again.Stop(); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("it stops with %v", err)
+	}
 	if note, err := second.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Errorf("the restore test of the second: %+v, %v", note, err)
 	}

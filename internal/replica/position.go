@@ -42,8 +42,8 @@ func (p Position) before(q Position) bool {
 // Loss is a range of acknowledged writes that an operator accepts to lose, the value of a flag such as 1/57..2/500. It applies only once,
 // because it ends at the last acknowledged position, and the next holder acknowledges later ones.
 type Loss struct {
-	From Position
-	To   string // as lossError.to returns it
+	From Position `json:"from"`
+	To   string   `json:"to"` // as lossError.to returns it
 }
 
 // Set implements pflag.Value.
@@ -78,14 +78,23 @@ func (l *Loss) Type() string { return "positions" }
 const (
 	theReplica       = "the replica"
 	theDataDirectory = "the data directory"
+	otherData        = "this data directory is new, restored from a backup, or of another installation"
 )
 
 // lossError is the error of a database that lacks acknowledged writes.
 type lossError struct {
-	where        string   // theReplica or theDataDirectory
+	where        string   // theReplica, otherData, or a text that ends with theDataDirectory
 	found        Position // where that ends; zero if nothing can be restored
 	acknowledged Position // the last acknowledged position; zero if it is unknown
 	unshipped    uint64   // acknowledged commits after that position that the store never received
+}
+
+// newLoss returns the loss of everything that a store has, given its lock record and its last position.
+func newLoss(found lockRecord, stored Position) *lossError {
+	if found.Generation == 0 {
+		return &lossError{} // lock.json was lost
+	}
+	return &lossError{acknowledged: stored, unshipped: found.Unshipped}
 }
 
 // to returns the end of the range that is lost, for the flag.
@@ -114,8 +123,11 @@ func (e *lossError) Error() string {
 	case e.acknowledged.Generation > 0:
 		expected = fmt.Sprintf("writes up to %s were acknowledged", e.acknowledged)
 	}
-	if e.where == theDataDirectory {
-		remedy = "restore the replica into a new directory"
+	if e.where != theReplica {
+		remedy = "restore the replica into a new directory with contactbase replica restore, replicate to another location"
+	}
+	if e.where == otherData {
+		return fmt.Sprintf("%s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, expected, remedy, e.found, e.to())
 	}
 	if e.found.Generation == 0 {
 		return fmt.Sprintf("%s contains nothing that can be restored, but %s: %s, or check the bucket and folder of --replica and the credentials", e.where, expected, remedy)

@@ -23,10 +23,12 @@
 //	fenced         No commit and no acknowledgement succeeds. The process ends, and starts again as a standby.
 //
 // RunStandby goes from following to starting. Start and the first upload lead to active. Whether a machine is fenced follows from its
-// lease alone. Without a lease a machine begins in starting, after it has claimed the location, and is never fenced.
+// lease alone. Without a lease a machine begins in starting and claims the location. If the store has something that the data directory lacks,
+// it is refused instead and ends.
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -111,6 +113,7 @@ type Replica struct {
 	events      replicatedEvents
 	progress    progress
 
+	refused        chan error // gets why the data directory must not be served, at most once
 	restoreTesting sync.Mutex // held during a restore test
 }
 
@@ -130,7 +133,7 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	if err != nil {
 		host = "unknown"
 	}
-	r := &Replica{config: config, store: opened, dataDir: dataDir, host: host}
+	r := &Replica{config: config, store: opened, dataDir: dataDir, host: host, refused: make(chan error, 1)}
 	r.progress.state, r.progress.restoreTest = Starting, readRestoreTest(r.path(restoreTestName))
 	return r, nil
 }
@@ -155,6 +158,22 @@ func (r *Replica) Lost() <-chan struct{} {
 		return nil
 	}
 	return r.lease.lost
+}
+
+// AwaitLoss waits until this machine must no longer serve, and returns why: ErrFenced, or that the data directory lacks what the store has.
+// It returns nil once ctx ends.
+func (r *Replica) AwaitLoss(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.Lost():
+		return ErrFenced
+	case err := <-r.refused:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }

@@ -56,18 +56,24 @@ func newestRestorable(ctx context.Context, from store.Store) (Position, error) {
 	return Position{}, nil
 }
 
-// dataDirPosition returns the position of the data directory, and the least position that the store has of it, given the lock record of
-// the store. A data directory that is earlier than that is outdated: it was replaced by an old copy.
-func (r *Replica) dataDirPosition(ctx context.Context, from store.Store, own identity, found lockRecord) (local, stored Position, err error) {
-	if local, err = r.localPosition(own); err != nil {
-		return local, stored, err
-	}
+// storedPosition returns the last position that the store has, given its lock record. It is zero if nothing was ever replicated. Without a
+// lock record, it is in the newest generation. A data directory that is earlier than that is outdated: it is, or was replaced by, an old copy.
+func (r *Replica) storedPosition(ctx context.Context, from store.Store, found lockRecord) (stored Position, err error) {
+	generation := found.Generation
 	stored = found.acknowledged()
-	has, err := shipping.NewFiles(from, found.Generation, dataFile).Extent(ctx)
-	if newest := (Position{found.Generation, has.Newest}); has.Newest > 0 && stored.before(newest) {
+	if generation == 0 {
+		all, err := generations(ctx, from)
+		if err != nil || len(all) == 0 {
+			return Position{}, err
+		}
+		generation = all[0]
+		stored.Generation = generation
+	}
+	has, err := shipping.NewFiles(from, generation, dataFile).Extent(ctx)
+	if newest := (Position{generation, has.Newest}); has.Newest > 0 && stored.before(newest) {
 		stored = newest
 	}
-	return local, stored, err
+	return stored, err
 }
 
 // localPosition returns the position of the databases in the data directory, or zero unless a generation of this store began with them.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,10 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if err != nil {
 		return Restored{}, err
 	}
+	stored, err := r.storedPosition(ctx, r.store, found)
+	if err != nil {
+		return Restored{}, err
+	}
 	at, err := r.restorePosition(ctx, r.store, found)
 	if err != nil {
 		return Restored{}, err
@@ -51,7 +56,11 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if err := shipping.NewFiles(r.store, at.Generation, auxiliaryFile).Restore(ctx, auxiliary, 0, 0); err != nil {
 		_ = os.Remove(auxiliary) // the request log starts empty
 	}
-	return Restored{Generation: at.Generation, Holder: found.Owner, Rows: total(rows)}, nil
+	restored := &Replica{dataDir: folder}
+	err = restored.save(identityName, identity{
+		Folder: rand.Text(), Store: r.config.URL, Source: found.Folder, Restored: Loss{at, newLoss(found, stored).to()},
+	})
+	return Restored{Generation: at.Generation, Holder: found.Owner, Rows: total(rows)}, err
 }
 
 // restoreData restores data.db to a directory up to a transaction, checks it, and counts the rows of each table.

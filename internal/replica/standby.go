@@ -25,7 +25,7 @@ func (r *Replica) RunStandby(ctx context.Context, report func(format string, arg
 		return err
 	}
 	defer unlock() // Start locks it again
-	own, err := r.readIdentity()
+	own, err := r.readIdentity("")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 			r.progress.setError(err)
 			s.reportChange("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && s.own.Generation == 0 && r.hasData():
-			return lockRecord{}, fmt.Errorf("the data directory %s contains data that does not come from the replica, which belongs to %s: move the directory away, or replicate to another location",
+			return lockRecord{}, fmt.Errorf("the data directory %s contains data that does not come from the replica, which belongs to %s: with --lease, serve an empty directory, which gets the replica's data, or replicate to another location",
 				r.dataDir, found.Owner)
 		case s.isFree(found, tag):
 			err := s.take(ctx, found, tag)
@@ -118,19 +118,12 @@ func (s *standby) origin(ctx context.Context, found lockRecord) (Position, error
 	defer cancel()
 	from := s.retryingStore()
 	s.restore = false
-	newStore := found.Generation == 0
-	if newStore {
-		all, err := generations(ctx, from)
-		if err != nil {
-			return Position{}, err
-		}
-		newStore = len(all) == 0 || all[0] <= s.own.Generation
+	stored, err := r.storedPosition(ctx, from, found)
+	if err != nil || found.Generation == 0 && stored.Generation == 0 {
+		return Position{}, err
 	}
-	if newStore {
-		return Position{}, nil
-	}
-	if s.own.Generation > 0 && s.own.Folder == found.Folder {
-		local, stored, err := r.dataDirPosition(ctx, from, s.own, found)
+	if s.own.wrote(found, stored) {
+		local, err := r.localPosition(s.own)
 		if err != nil || !local.before(stored) {
 			return stored, err
 		}

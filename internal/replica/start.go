@@ -89,11 +89,18 @@ func createLitestreamTables(db dbx.Builder) error {
 // run claims the location if there is no lease, and then replicates until ctx ends.
 func (r *Replica) run(ctx context.Context) {
 	for r.lease == nil {
-		err := errors.Join(store.RemoveUnfinished(r.store), r.claim(ctx))
+		err := r.claim(ctx)
+		if err == nil {
+			err = store.RemoveUnfinished(r.store)
+		}
 		if err == nil {
 			break
 		}
 		r.failed(err)
+		if isRefusal(err) {
+			r.refused <- err
+			return
+		}
 		if !loop.Pause(ctx, claimInterval) {
 			return
 		}
@@ -183,7 +190,7 @@ func (r *Replica) Stop() error {
 	n.running.Wait()
 	missing, err := uint64(0), error(nil)
 	if !fenced {
-		missing, err = n.replicateAll(ctx)
+		missing, err = n.replicateAll(ctx, r.Obstacle())
 	}
 	err = errors.Join(err, n.close(ctx, fenced || err != nil))
 	if fenced || r.Holds() != nil {
@@ -194,13 +201,17 @@ func (r *Replica) Stop() error {
 	return errors.Join(err, r.releaseLock(releasing, missing))
 }
 
-// replicateAll uploads everything, and returns how many commits of data.db the store lacks when ctx ends.
-func (n *replication) replicateAll(ctx context.Context) (missing uint64, err error) {
+// replicateAll uploads everything, and returns how many commits of data.db the store lacks when ctx ends. The obstacle is why nothing was
+// uploaded yet, if nothing was.
+func (n *replication) replicateAll(ctx context.Context, obstacle error) (missing uint64, err error) {
 	if len(n.uploaders) == 0 {
 		if missing = n.commits(); missing == 0 {
 			return 0, nil
 		}
-		return missing, fmt.Errorf("stopped with %d transactions missing from the replica: the replica has been unreachable since the server started; start the server again", missing)
+		if !isRefusal(obstacle) {
+			obstacle = errors.New("the replica has been unreachable since the server started; start the server again")
+		}
+		return missing, fmt.Errorf("stopped with %d transactions missing from the replica: %w", missing, obstacle)
 	}
 	data := n.uploaders[0]
 	if err = data.ReplicateAll(ctx); err != nil {

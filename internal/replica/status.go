@@ -28,7 +28,7 @@ type progress struct {
 	mu          sync.Mutex
 	state       State
 	err         error        // what prevents replication, following or a takeover; nil if nothing does
-	displaced   error        // set for good once another machine replicates to the same location
+	displaced   error        // set for good once another machine replicates to the same location, or this one is refused
 	restoreTest *RestoreTest // the last one; nil before the first
 }
 
@@ -45,6 +45,9 @@ func (p *progress) setError(err error) (first bool) {
 	defer p.mu.Unlock()
 	first = p.err == nil
 	p.err = err
+	if isRefusal(err) {
+		p.displaced = err
+	}
 	return first
 }
 

@@ -23,6 +23,7 @@ type Table struct {
 	Owners   map[string]string // the tables of the owning rows, by the column that holds their ids
 	Secrets  []string          // columns that are encrypted if the installation has a key
 	Deletion Deletion
+	Shared   bool // whether rows without a tenant belong to the operator
 	Archived bool // whether it moves with the tenant to another installation
 }
 
@@ -48,7 +49,7 @@ var Tables = []Table{
 	{Name: "_imports", Key: []string{"id"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importRows", Key: []string{"import", "first"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importRefusals", Key: []string{"import", "row"}, Owners: ofTenant, Deletion: AsRows},
-	{Name: "_notices", Owners: ofTenant, Deletion: AsRows},
+	{Name: "_notices", Owners: ofTenant, Shared: true, Deletion: AsRows},
 	{Name: "_noticeMails", Key: []string{"notice", "recipient"}, Owners: map[string]string{"notice": "_notices"}},
 	{Name: "_stored", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},

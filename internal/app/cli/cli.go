@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,7 +66,7 @@ func run(version string, public fs.FS, args []string) error {
 	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it expects another driver (see ADR 28), and warns where commands print JSON
 	folder := upgrade.New(pb, os.Stderr)
 	var copied *replica.Replica // set once the flags are read
-	serve := cmd.NewServeCommand(pb, folder, func() <-chan struct{} { return copied.Lost() })
+	serve := cmd.NewServeCommand(pb, folder, func(ctx context.Context) error { return copied.AwaitLoss(ctx) })
 	given := args
 	if isCompletion(args) {
 		given = nil // an incomplete command line

@@ -53,6 +53,7 @@ func serveToEnd(pb *pocketbase.PocketBase) error {
 	}()
 	select {
 	case <-ctx.Done():
+		pb.Logger().Info("stopping", "reason", context.Cause(ctx))
 		select {
 		case <-started:
 		case <-ended:

@@ -21,15 +21,18 @@ import (
 )
 
 // runStandby waits until this machine may serve, if the command is serve and r has a lease. Until then it answers requests as a standby.
-// It returns false if the program is to end instead.
+// Without a lease, it only checks that. It returns false if the program is to end instead.
 func runStandby(command *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
-	if command.Name() != "serve" || !r.HasLease() {
+	if command.Name() != "serve" || r == nil {
 		return true, nil
 	}
 	if err := command.ParseFlags(args); errors.Is(err, pflag.ErrHelp) {
 		return true, nil
 	} else if err != nil {
 		return false, cmd.ExplainFlagError(err)
+	}
+	if !r.HasLease() {
+		return true, r.Check(context.Background())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

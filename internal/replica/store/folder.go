@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // folder is a store in a directory, for a single writer: Swap does not protect against others.
@@ -26,22 +27,34 @@ func Folder(s Store) (path string, local bool) {
 // unfinished starts the names of files that are being written.
 const unfinished = ".writing-"
 
-// RemoveUnfinished deletes partial objects that a killed process has left in a directory. The caller must be its only writer. A bucket has no
-// partial objects.
+// unfinishedFor is how long a file may be written without a change. Another process may still write a younger one.
+const unfinishedFor = time.Hour
+
+// RemoveUnfinished deletes partial objects that a killed process has left in a directory. A bucket has no partial objects.
 func RemoveUnfinished(s Store) error {
 	root, local := Folder(s)
 	if !local {
 		return nil
 	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // there is no directory yet
+		if err != nil {
+			return ignoreMissing(err) // there is no directory yet
 		}
-		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), unfinished) {
-			return err
+		if entry.IsDir() || !strings.HasPrefix(entry.Name(), unfinished) {
+			return nil
 		}
-		return os.Remove(path)
+		if info, err := entry.Info(); err != nil || time.Since(info.ModTime()) < unfinishedFor {
+			return ignoreMissing(err)
+		}
+		return ignoreMissing(os.Remove(path))
 	})
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
@@ -132,7 +145,7 @@ func (f folder) Folders(_ context.Context, name string) ([]string, error) {
 
 func (f folder) Delete(_ context.Context, names []string) error {
 	for _, name := range names {
-		if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := ignoreMissing(os.Remove(f.path(name))); err != nil {
 			return err
 		}
 	}
