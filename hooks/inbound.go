@@ -7,6 +7,7 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -67,11 +68,24 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 
 func validateInbound(e *core.RecordEvent) error {
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
-		if _, err := payload.ParseMapping([]byte(raw)); err != nil {
+		mapping, err := payload.ParseMapping([]byte(raw))
+		if err == nil && raw != e.Record.Original().GetString("mapping") {
+			err = knownFields(e.App, mapping)
+		}
+		if err != nil {
 			return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(err))}
 		}
 	}
 	return validateOwned(e)
+}
+
+// knownFields returns an error if a contact lacks a field of the mapping. A field that is deleted later only causes warnings.
+func knownFields(app core.App, mapping *payload.Mapping) error {
+	_, unknown, err := contact.CustomInput(app, mapping.Custom())
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("mapping: fields.%s: is not a field of a contact; an administrator adds fields to the collection contacts", unknown[0])
+	}
+	return err
 }
 
 func showTokenOnce(e *core.RecordEnrichEvent) error {
