@@ -1,7 +1,9 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
@@ -69,23 +71,27 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 func validateInbound(e *core.RecordEvent) error {
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
 		mapping, err := payload.ParseMapping([]byte(raw))
-		if err == nil && raw != e.Record.Original().GetString("mapping") {
-			err = knownFields(e.App, mapping)
-		}
 		if err != nil {
-			return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(err))}
+			return invalidMapping(err)
+		}
+		_, unknown, err := contact.CustomInput(e.App, mapping.Custom())
+		if err != nil {
+			return err
+		}
+		if len(unknown) > 0 && raw != e.Record.Original().GetString("mapping") { // a field may be deleted later
+			return invalidMapping(fmt.Errorf("fields.%s: is not a field of a contact; an administrator adds fields to the collection contacts", unknown[0]))
 		}
 	}
 	return validateOwned(e)
 }
 
-// knownFields returns an error if a contact lacks a field of the mapping. A field that is deleted later only causes warnings.
-func knownFields(app core.App, mapping *payload.Mapping) error {
-	_, unknown, err := contact.CustomInput(app, mapping.Custom())
-	if err == nil && len(unknown) > 0 {
-		err = fmt.Errorf("mapping: fields.%s: is not a field of a contact; an administrator adds fields to the collection contacts", unknown[0])
+// invalidMapping returns the error for the field, whose name is mapping. It quotes the part, so that its case stays.
+func invalidMapping(err error) error {
+	text := strings.TrimPrefix(err.Error(), "mapping: ")
+	if part, wrong, found := strings.Cut(text, ": "); found {
+		text = strconv.Quote(part) + ": " + wrong
 	}
-	return err
+	return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(errors.New(text)))}
 }
 
 func showTokenOnce(e *core.RecordEnrichEvent) error {

@@ -179,7 +179,7 @@ func TestMappingsAreChecked(t *testing.T) {
 		if got.Status != status {
 			t.Errorf("%s gives %d %s", mapping, got.Status, got.Body)
 		}
-		if status == 400 && !strings.Contains(string(got.Body), `"mapping":`) {
+		if status == 400 && !strings.Contains(string(got.Body), `"mapping":{"code":"validation_invalid_mapping","message":"\"`) {
 			t.Errorf("%s gives %s", mapping, got.Body)
 		}
 	}

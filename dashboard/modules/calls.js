@@ -68,10 +68,7 @@ function errorText(error) {
     if (answer.error?.message) {
         return answer.error.message;
     }
-    const faults = Object.entries(answer.data || {}).map(([field, fault]) => {
-        const label = fieldLabel(field) + ": ";
-        return fault.message.startsWith(label) ? fault.message : label + fault.message;
-    });
+    const faults = Object.entries(answer.data || {}).map(([field, fault]) => `${fieldLabel(field)}: ${fault.message}`);
     if (faults.length) {
         return faults.join(" ");
     }

@@ -121,9 +121,9 @@ func TestMapping(t *testing.T) {
 			[]Item{with(item(object{"phone": "+1"}), func(it *Item) {
 				it.Warnings = []string{`the mapping's path finds a list or an object, not a value: "company"`}
 			})}, false},
-		{"paths that find nothing", `{"preset":"stripe","fields":{"email":["e","data.mail"],"company":"c","plan":"p"}}`, `{"data":{},"c":null,"p":""}`,
+		{"paths that find nothing", `{"preset":"typeform","fields":{"email":["e","data.mail"],"company":"c","plan":"p"}}`, `{"data":{},"c":null,"p":""}`,
 			[]Item{with(item(nil), func(it *Item) {
-				it.Missing, it.Warnings = []string{"email", "externalId", "name", "phone"}, []string{`the mapping finds nothing for "email"`}
+				it.Missing, it.Warnings = []string{"email", "name", "phone"}, []string{`the mapping finds nothing for "email"`}
 			})}, false},
 		{"text inside of text", `{"fields":{"email":"payload.@fromstr.e"}}`, `{"payload":"{\"e\":\"a@example.com\"}"}`, []Item{item(a)}, false},
 
@@ -233,7 +233,7 @@ func TestPresetIsOverridden(t *testing.T) {
 	want := []Item{{
 		Action: Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
-		Extra:  map[string]any{"plan": "pro"},
+		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"},
 	}}
 	if err != nil || !reflect.DeepEqual(p.Items, want) {
 		t.Errorf("got %+v, %v; want %+v", p.Items, err, want)
