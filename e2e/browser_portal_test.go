@@ -118,6 +118,7 @@ func TestBrowserPortal(t *testing.T) {
 	b.click("Close")
 	b.closed()
 	b.portal("/imports", "Import and export")
+	b.wait("the way to the guide", `document.querySelector('.page-footer a[href$="/docs/using-the-portal"]')`)
 	b.look("portal-imports")
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the portal requests other hosts: %v", foreign)
