@@ -111,7 +111,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.closed()
 	c := s.client("")
 	send := func(to string) int {
-		return c.do("POST", strings.TrimPrefix(to, s.base), `{"email":"ada@example.com"}`).status
+		return c.do("POST", strings.TrimPrefix(to, s.base), `{"email":"ada@example.com","utm":"x"}`).status
 	}
 	if send(address) != 401 || send(renewed) != 200 {
 		t.Errorf("after the rotation the old address returns %d, the new one %d", send(address), send(renewed))
@@ -121,4 +121,6 @@ func TestBrowserInbound(t *testing.T) {
 	if status := send(renewed); status != 401 {
 		t.Errorf("the disabled address returns %d", status)
 	}
+	b.click("Requests to Website")
+	b.sees("1 unchanged, 1 with warnings")
 }
