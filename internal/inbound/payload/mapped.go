@@ -107,16 +107,18 @@ func (r *reading) item(v any) Item {
 			it.set(t.name, text)
 		}
 	}
-	if len(skipped) > 0 {
-		it.Warnings = append(it.Warnings, "the mapping's path finds a list or an object, not a value: "+some(skipped))
-	}
-	if len(missing) > 0 {
-		it.Warnings = append(it.Warnings, MissingWarning(missing))
-	}
+	it.warn("the mapping's path finds a list or an object, not a value: ", skipped)
+	it.warn(findsNothing, missing)
 	if r.action != nil && it.Err == nil {
 		it.Action = r.actionOf(v)
 	}
 	return it
+}
+
+func (it *Item) warn(of string, names []string) {
+	if len(names) > 0 {
+		it.Warnings = append(it.Warnings, of+some(names))
+	}
 }
 
 func (it *Item) set(name, text string) {
