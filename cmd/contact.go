@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +100,7 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
 		return withoutCode(err)
 	}
-	stored, err := imports.StoreRows(i.app, owner.Id, file.Name(), reader)
+	stored, err := imports.StoreRows(i.app, owner.Id, filepath.Base(name), reader)
 	if err != nil {
 		return withoutCode(err)
 	}

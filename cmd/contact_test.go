@@ -14,6 +14,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/testkit"
 )
 
@@ -180,6 +181,9 @@ func TestWorkbookCommands(t *testing.T) {
 	}
 	if _, err := do("import", "Acme", file, "--refused", refused); err != nil {
 		t.Error(err)
+	}
+	if listed, err := imports.List(app, acme); err != nil || listed[0].Name != "contacts.XLSX" {
+		t.Errorf("the list of imports has %q (%v), not the file's name alone", listed[0].Name, err)
 	}
 	if out, err := do("import", "Acme", refused, "--dryRun", "--json"); err != nil || !strings.Contains(out, `"refused": 1`) {
 		t.Errorf("the refused rows: %s (%v)", out, err)

@@ -96,11 +96,13 @@ func TestBrowserSearch(t *testing.T) {
 	for search, address := range map[string]string{
 		"create a contact":                "/docs/api-contacts#createContact",
 		"post /api/ext/v1/contacts/batch": "/docs/api-contacts#writeContacts",
+		"contacts/{id}/merge":             "/docs/api-contacts#mergeContacts",
 		"rate_limited":                    "/docs/errors-and-limits#rate_limited",
 		"invalid_phone":                   "/docs/errors-and-limits#invalid_phone",
 	} {
 		b.fill("Search", search)
 		b.wait(search, `document.querySelector("#found li:first-child a")?.href.endsWith(`+quote(address)+`)`)
+		b.wait("no path that is cut off", `document.querySelector("header").scrollWidth <= document.querySelector("header").clientWidth`)
 		b.press(downKey)
 		b.press(enterKey)
 		b.wait(address, `location.href.endsWith(`+quote(address)+`) && document.querySelector("article :target")`)

@@ -34,6 +34,7 @@ func TestBrowserDuplicates(t *testing.T) {
 	b.click("Merge…")
 	b.sees("crm-1815")
 	b.choose("Name", "A. Lovelace")
+	b.wait("one of the external IDs", `document.querySelector(".integrations-try-result").innerText.includes("crm-1815")`)
 	b.choose("External ID", "crm-1852")
 	b.wait("the outcome", `document.querySelector(".integrations-try-result").innerText.includes("crm-1852") && document.querySelector(".integrations-try-result").innerText.includes("A. Lovelace")`)
 	b.look("merge")

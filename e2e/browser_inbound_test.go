@@ -39,6 +39,12 @@ func TestBrowserInbound(t *testing.T) {
 	b.click("I have stored it")
 	b.closed()
 	b.sees("Typeform")
+	b.clickInMenu("More for Survey", "Rotate address")
+	b.click("Rotate address")
+	b.shown("Address")
+	b.wait("no command that the mapping would not understand", `!document.querySelector(".integrations-dialog").innerText.includes("Try it in a terminal")`)
+	b.click("I have stored it")
+	b.closed()
 	b.click("Try Survey")
 	b.wait("what Typeform sends", labelled("Request body")+`.value.includes('"form_response"')`)
 	b.click("Try")
@@ -50,9 +56,22 @@ func TestBrowserInbound(t *testing.T) {
 	b.choose("Sender", "Typeform")
 	b.fill("Request body", `{"form_response":{"answers":[{"type":"email","email":"ada@example.com"},{"type":"text","text":"Analytical Engines","field":{"ref":"company"}}]}}`)
 	b.click("Try")
-	b.sees("updated")
+	b.sees("would be updated")
 	b.sees("Analytical Engines")
 	b.look("inbound-try")
+	b.choose("Sender", "Another sender, with a custom mapping")
+	b.fill("Mapping", `{"fields":{"email":"form.mail","name":"n"}}`)
+	b.fill("Request body", `{"form":{"email":"ada@example.com"},"n":"Ada"}`)
+	b.click("Try")
+	b.sees(`would be created`)
+	b.sees(`the mapping finds nothing for "email"`)
+	b.fill("Mapping", `{"felds":{"email":"form.mail"}}`)
+	b.click("Save mapping")
+	b.sees(`Mapping: "felds": is not a setting`)
+	b.fill("Mapping", `{"fields":{"email":"form.email","name":"n"}}`)
+	b.look("inbound-mapping")
+	b.click("Save mapping")
+	b.wait("the saved mapping", `!document.querySelector(".modal-footer").innerText.includes("Save mapping")`)
 	b.fill("Request body", `{"form_response":`)
 	b.click("Try")
 	b.wait("what is wrong, in words", `document.querySelector(".integrations-try-result .alert.danger")?.innerText.length > 10`)
@@ -71,6 +90,11 @@ func TestBrowserInbound(t *testing.T) {
 	b.click("Details")
 	b.sees("Ada Lovelace")
 	b.look("inbound-request")
+	b.click("Try with this request")
+	b.wait("the body of the request", labelled("Request body")+`.value.includes('"Ada Lovelace"')`)
+	b.click("Close")
+	b.closed()
+	b.click("Details")
 	b.click("Replay")
 	b.sees("Applies the request again")
 	applied := b.notices("1 unchanged")
@@ -87,7 +111,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.closed()
 	c := s.client("")
 	send := func(to string) int {
-		return c.do("POST", strings.TrimPrefix(to, s.base), `{"email":"ada@example.com"}`).status
+		return c.do("POST", strings.TrimPrefix(to, s.base), `{"email":"ada@example.com","utm":"x"}`).status
 	}
 	if send(address) != 401 || send(renewed) != 200 {
 		t.Errorf("after the rotation the old address returns %d, the new one %d", send(address), send(renewed))
@@ -97,4 +121,6 @@ func TestBrowserInbound(t *testing.T) {
 	if status := send(renewed); status != 401 {
 		t.Errorf("the disabled address returns %d", status)
 	}
+	b.click("Requests to Website")
+	b.sees("1 unchanged, 1 with warnings")
 }

@@ -121,6 +121,7 @@ func TestBrowserPortal(t *testing.T) {
 	b.click("Close")
 	b.closed()
 	b.portal("/imports", "Import and export")
+	b.wait("the way to the guide", `document.querySelector('.page-footer a[href$="/docs/using-the-portal"]')`)
 	b.look("portal-imports")
 	b.portal("/members", "Members") // which no page leads to
 	b.sees("The people who can sign in here.")

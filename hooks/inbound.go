@@ -1,12 +1,15 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -67,11 +70,28 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 
 func validateInbound(e *core.RecordEvent) error {
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
-		if _, err := payload.ParseMapping([]byte(raw)); err != nil {
-			return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(err))}
+		mapping, err := payload.ParseMapping([]byte(raw))
+		if err != nil {
+			return invalidMapping(err)
+		}
+		_, unknown, err := contact.CustomInput(e.App, mapping.Custom())
+		if err != nil {
+			return err
+		}
+		if len(unknown) > 0 && raw != e.Record.Original().GetString("mapping") { // a field may be deleted later
+			return invalidMapping(fmt.Errorf("fields.%s: is not a field of a contact; an administrator adds fields to the collection contacts", unknown[0]))
 		}
 	}
 	return validateOwned(e)
+}
+
+// invalidMapping returns the error for the field, whose name is mapping. It quotes the part, so that its case stays.
+func invalidMapping(err error) error {
+	text := strings.TrimPrefix(err.Error(), "mapping: ")
+	if part, wrong, found := strings.Cut(text, ": "); found {
+		text = strconv.Quote(part) + ": " + wrong
+	}
+	return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(errors.New(text)))}
 }
 
 func showTokenOnce(e *core.RecordEnrichEvent) error {

@@ -241,6 +241,22 @@ func TestInboundRequestsAreKept(t *testing.T) {
 	}
 }
 
+// An error names the field, or what the mapping does not find.
+func TestInboundErrorsNameTheField(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	for _, c := range []struct{ mapping, body, want string }{
+		{`null`, `{"name":["a"]}`, "Nothing was written: name: must be text"},
+		{`{"preset":"typeform"}`, `{"foo":1}`, "the mapping finds nothing for"},
+		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\".`},
+	} {
+		got := newSender(t, f, "upsert", map[string]any{"mapping": c.mapping}).expect("400 validation_failed", c.body)
+		if !strings.Contains(string(got.Body), c.want) {
+			t.Errorf("%s gives %s", c.body, got.Body)
+		}
+	}
+}
+
 // A mapping that does too much work fails its items, and one that an upgrade no longer allows reports it.
 func TestInboundMappingTooCostly(t *testing.T) {
 	t.Parallel()

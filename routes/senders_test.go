@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/testkit"
 )
@@ -167,13 +169,18 @@ func TestInboundReplay(t *testing.T) {
 func TestMappingsAreChecked(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
+	testkit.AddFields(t, f.App, &core.TextField{Name: "plan"})
 	admin := newAdmin(t, f)
 	for mapping, status := range map[string]int{
 		`{"preset":"typeform"}`: 200, `{"preset":"nobody"}`: 400, `{"fields":{"email":5}}`: 400, `{"surprise":1}`: 400, `null`: 200,
+		`{"fields":{"id":"i","email":"e","plan":"p"}}`: 200, `{"fields":{"email":"e","plna":"p"}}`: 400, `{"preset":"stripe","fields":{"plna":"p"}}`: 400,
 	} {
 		got := admin.Do("POST", "/api/collections/inbound_webhooks/records", `{"tenant":"`+f.tenant+`","name":"x","access":"full","mapping":`+mapping+`}`)
 		if got.Status != status {
 			t.Errorf("%s gives %d %s", mapping, got.Status, got.Body)
+		}
+		if status == 400 && !strings.Contains(string(got.Body), `"mapping":{"code":"validation_invalid_mapping","message":"\"`) {
+			t.Errorf("%s gives %s", mapping, got.Body)
 		}
 	}
 }

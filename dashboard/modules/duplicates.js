@@ -83,7 +83,7 @@ async function mergeContacts(tenant, contacts, done) {
     /** @type {{ remaining: string, chosen: string[], outcome: Contact | null, fault: string }} */
     const data = store({ remaining: contacts[0]?.id || "", chosen: contacts.map(({ id }) => id), outcome: null, fault: "" });
     /** @type {Record<string, string>} the id of the contact whose value wins, by field */
-    const winners = store(Object.fromEntries(names.map((name) => [name, name === "externalId" ? contacts.find((contact) => contact[name])?.id || "" : ""])));
+    const winners = store(Object.fromEntries(names.map((name) => [name, ""])));
     const chosen = () => contacts.filter(({ id }) => data.chosen.includes(id));
     const ready = () => data.chosen.length > 1 && data.chosen.includes(data.remaining);
 
@@ -99,6 +99,9 @@ async function mergeContacts(tenant, contacts, done) {
         const own = ++turn;
         if (!data.chosen.includes(data.remaining)) {
             data.remaining = data.chosen[0] || "";
+        }
+        if ("externalId" in winners && !data.chosen.includes(winners.externalId || "")) {
+            winners.externalId = chosen().find((contact) => contact.externalId)?.id || data.remaining;
         }
         /** @type {Pick<typeof data, "outcome" | "fault">} */
         const result = { outcome: null, fault: "Choose at least two contacts." };
@@ -130,7 +133,7 @@ async function mergeContacts(tenant, contacts, done) {
                     help: "It keeps its ID. The others are deleted, and relations to them lead to it.",
                 }),
                 names.map((name) => selectField(fieldTitle(name), winners, name, () => [
-                    ["", "Automatic"],
+                    .../** @type {[string, string][]} */ (name === "externalId" ? [] : [["", "Automatic"]]), // it has to be chosen
                     ...chosen().map(/** @returns {[string, string]} */ (contact) => [contact.id, fieldText(contact[name] ?? null) || "No value"]),
                 ], { onchange: preview })),
             ),

@@ -98,7 +98,7 @@ function importMapping(data) {
                 ))),
             ),
         ),
-        selectField("Match contacts by", data, "match", () => importMatches.map((field) => [field, field]), {
+        selectField("Match contacts by", data, "match", () => importMatches.map((field) => [field, fieldTitle(field)]), {
             help: "A row updates the contact with the same value, or creates a new contact. Empty cells change nothing.",
         }),
     );
@@ -114,7 +114,7 @@ function importLeftOut({ shown, mapping }) {
     return columns.length === 0 ? null : t.p(
         { "html-role": "status" },
         t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
-        " Choose fields for these columns above, or ignore them.",
+        " To import a column, choose its field above.",
     );
 }
 
@@ -134,7 +134,7 @@ function importFieldSelect(data, index, column) {
                     data.mapping = data.mapping.map((field, place) => (place === index ? chosen : field === chosen ? "" : field));
                 },
             },
-            () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field || "Ignore")),
+            () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field ? fieldTitle(field) : "Ignore")),
         )),
     );
 }
@@ -204,7 +204,7 @@ function importRefusals({ refusals = [], counts }) {
                 t.tbody(null, faults.map(({ row, field, value, message }) => t.tr(
                     null,
                     t.td({ "html-data-name": "Row" }, row.toLocaleString("en")),
-                    t.td({ "html-data-name": "Field" }, field || "–"),
+                    t.td({ "html-data-name": "Field" }, field ? fieldTitle(field) : "–"),
                     t.td({ "html-data-name": "Value" }, value ? t.code(null, value) : t.span({ className: "txt-hint" }, "empty")),
                     t.td({ "html-data-name": "Reason" }, message),
                 ))),

@@ -91,13 +91,15 @@ function exportButton() {
 
 /** Asks which contacts, and loads them as a file. */
 function exportContacts() {
-    const data = store({ tenant: tenants.list[0]?.id || "", format: "csv", q: "", updatedSince: "" });
+    const data = store({ tenant: tenants.list[0]?.id || "", format: "xlsx", q: "", updatedSince: "" });
     openForm({
         title: "Export contacts",
         submit: "Export",
         content: () => [
             tenantField(data),
-            selectField("Format", data, "format", () => [["csv", "CSV"], ["xlsx", "Excel workbook (.xlsx)"]]),
+            selectField("Format", data, "format", () => [["xlsx", "Excel workbook (.xlsx)"], ["csv", "CSV"]], {
+                help: "In CSV, cells that begin with +, -, = or @ get an apostrophe, phone numbers too, because spreadsheets would run them as formulas. An import removes it.",
+            }),
             textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),
             textField("Updated since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],

@@ -8,8 +8,9 @@ function inboundRequestsPage(route) {
 
     async function load() {
         const [inbound, rows] = await Promise.all([
-            app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,name", requestKey: null }),
+            app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,tenant,name,access,mapping", requestKey: null }),
             loadPageOf(data, async (page) => (await sendIntegrations("GET", "/inbound/requests", { query: { inbound: inboundId, page } })).data),
+            loadPresets(),
         ]);
         keep(data, "inbound", inbound);
         keep(data, "rows", rows);
@@ -30,7 +31,7 @@ function inboundRequestsPage(route) {
                     { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
-                    { className: "integrations-actions", cell: requestActions },
+                    { className: "integrations-actions", cell: (request) => requestActions(request, data) },
                 ],
             }),
             pager(data),
@@ -49,36 +50,50 @@ function resultLabel(result) {
     }
     const statuses = /** @type {OutcomeStatus[]} */ (Object.keys(outcomeStyles));
     const counts = statuses.map((status) => (result?.[status] ? `${result[status]} ${status}` : ""));
-    return counts.filter(Boolean).join(", ") || "nothing";
+    const warned = result?.results?.filter(({ warnings }) => warnings?.length).length;
+    return [...counts, warned ? `${warned} with warnings` : ""].filter(Boolean).join(", ") || "nothing";
 }
 
-/** @param {InboundRequest} request */
-function requestActions(request) {
+/** @typedef {{ inbound: InboundWebhook | null }} Receiver the inbound webhook of the requests, once it is loaded */
+
+/**
+ * @param {InboundRequest} request
+ * @param {Receiver} receiver
+ */
+function requestActions(request, receiver) {
     return t.div(
         { className: "integrations-buttons" },
-        actionButton("Details", "ri-search-eye-line", () => showRequest(request)),
+        actionButton("Details", "ri-search-eye-line", () => showRequest(request, receiver)),
         request.erased ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
     );
 }
 
-/** @param {InboundRequest} request */
-function showRequest(request) {
+/**
+ * @param {InboundRequest} request
+ * @param {Receiver} receiver
+ */
+function showRequest(request, receiver) {
     /** @type {{ body: string | null, fault: string }} */
     const state = store({ body: null, fault: "" });
     callIntegrations("GET", `/inbound/requests/${request.id}/details`)
         .then(({ body }) => (state.body = body))
         .catch((error) => (state.fault = errorText(error)));
+    const tryIt = () => receiver.inbound && tryInbound(receiver.inbound, { contentType: request.contentType, body: state.body || "" });
     openDialog({
         title: "Inbound request",
         drawer: true,
         content: [
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
             t.p({ className: "m-b-sm" }, resultLabel(request.result)),
-            (request.result?.results || []).map(outcomeCard),
+            (request.result?.results || []).map((item) => outcomeCard(item)),
             () => textBlock("Body", state.body, bodyLabel(request, state)),
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
+            request.erased ? null : forEditors(t.button(
+                { type: "button", className: "btn secondary", disabled: () => state.body === null, onclick: () => { close(); tryIt(); } },
+                t.span({ className: "txt" }, "Try with this request"),
+            )),
             request.erased ? null : forEditors(t.button(
                 { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),

@@ -4,6 +4,12 @@
 const unsentFields = ["id", "createdAt", "updatedAt"];
 
 /** @type {Record<OutcomeStatus, string>} */
+const previewLabels = {
+    created: "would be created", updated: "would be updated", unchanged: "would be unchanged",
+    deleted: "would be deleted", ignored: "would be ignored", failed: "would fail",
+};
+
+/** @type {Record<OutcomeStatus, string>} */
 const outcomeStyles = { created: "success", updated: "success", unchanged: "", deleted: "warning", ignored: "", failed: "danger" };
 
 /**
@@ -33,17 +39,25 @@ function sampleOf(preset) {
 function contentTypes(current) {
     /** @type {[string, string][]} */
     const types = [["application/json", "JSON"], ["application/x-www-form-urlencoded", "Form"]];
-    return current.startsWith("multipart/") ? [...types, [current, "Multipart form"]] : types;
+    if (types.some(([type]) => type === current)) {
+        return types;
+    }
+    return [...types, [current, current.startsWith("multipart/") ? "Multipart form" : current || "None"]];
 }
 
-/** @param {InboundWebhook} inbound */
-function tryInbound(inbound) {
+/**
+ * @param {InboundWebhook} inbound
+ * @param {Sample} [request] what its sender sent
+ */
+function tryInbound(inbound, request) {
     const preset = presetOf(inbound.mapping);
-    /** @type {MappingValues & Sample & { outcome: Outcome | null, fault: string, busy: boolean }} */
+    const mapping = JSON.stringify(inbound.mapping || {}, null, 2);
+    /** @type {MappingValues & Sample & { saved: MappingValues, outcome: Outcome | null, fault: string, busy: boolean }} */
     const data = store({
-        ...sampleOf(preset),
+        ...request || sampleOf(preset),
         preset,
-        mapping: JSON.stringify(inbound.mapping || {}, null, 2),
+        mapping,
+        saved: { preset, mapping },
         outcome: null,
         fault: "",
         busy: false,
@@ -69,6 +83,18 @@ function tryInbound(inbound) {
         data.busy = false;
     }
 
+    async function save() {
+        try {
+            await app.pb.collection("inbound_webhooks").update(inbound.id, { mapping: chosenMapping(data) }, { requestKey: null });
+            data.saved = { preset: data.preset, mapping: data.mapping };
+            app.toasts.success("The mapping is saved.");
+            refreshPage();
+        } catch (error) {
+            Object.assign(data, { outcome: null, fault: errorText(error) });
+        }
+    }
+
+    const isSaved = () => data.preset === data.saved.preset && (data.preset !== customMapping || data.mapping === data.saved.mapping);
     const bodyId = fieldId();
     const formId = fieldId();
     openDialog({
@@ -108,12 +134,16 @@ function tryInbound(inbound) {
                     if (!data.outcome) {
                         return t.p({ className: "txt-hint" }, "Press Try to see the contact that this request would create or update. Nothing is written.");
                     }
-                    return data.outcome.results.map(outcomeCard);
+                    return data.outcome.results.map((item) => outcomeCard(item, true));
                 },
             ),
         ),
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
+            t.button(
+                { type: "button", className: "btn secondary", hidden: isSaved, onclick: save },
+                t.span({ className: "txt" }, "Save mapping"),
+            ),
             t.button(
                 { type: "submit", "html-form": formId, className: () => `btn expanded ${data.busy ? "loading" : ""}` },
                 t.span({ className: "txt" }, "Try"),
@@ -126,15 +156,16 @@ function tryInbound(inbound) {
  * What would become, or became, of one item.
  *
  * @param {ItemOutcome} item
+ * @param {boolean} [isPreview]
  */
-function outcomeCard({ index, status, id, error, warnings, contact }) {
+function outcomeCard({ index, status, id, error, warnings, contact }, isPreview = false) {
     return t.article(
         { className: "integrations-outcome-card" },
         t.div(
             { className: "integrations-attempt-summary" },
-            stateLabel({ text: status, style: outcomeStyles[status] }),
+            stateLabel({ text: isPreview ? previewLabels[status] : status, style: outcomeStyles[status] }),
             t.span({ className: "txt-hint" }, `Item ${index + 1}`),
-            id ? t.code(null, id) : null,
+            id && !(isPreview && status === "created") ? t.code(null, id) : null,
         ),
         error ? t.p({ className: "integrations-bad" }, error.message) : null,
         contact ? contactCard(contact) : null,
@@ -161,7 +192,7 @@ function contactCard(contact) {
  * @param {string} name
  */
 function fieldTitle(name) {
-    const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/ id$/, " ID");
+    const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/(^| )id$/, "$1ID");
     return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

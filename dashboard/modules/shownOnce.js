@@ -10,7 +10,7 @@
  * @typedef {Partial<Record<SecretName, string>> & About & { collectionName?: string, data?: Holder }} Holder
  */
 
-/** @typedef {{ permissions?: Permission[], tenant?: string }} About */
+/** @typedef {{ permissions?: Permission[], mapping?: Mapping | null, tenant?: string }} About */
 
 /**
  * A secret that was taken out; successorOf is the id of what it was rotated of.
@@ -65,23 +65,23 @@ function takeSecret(path, answer) {
         return null;
     }
     const taken = takeOut(holder, names);
-    const { permissions, tenant } = holder;
-    return taken && /** @type {Secret} */ ({ ...taken, collection, permissions, tenant, successorOf });
+    const { permissions, mapping, tenant } = holder;
+    return taken && /** @type {Secret} */ ({ ...taken, collection, permissions, mapping, tenant, successorOf });
 }
 
 /**
- * A new key has the rights of the one that it replaces, which the answer does not name.
+ * What is rotated keeps its rights and its mapping, which the answer does not name.
  *
  * @param {Secret} found
  * @returns {Promise<Secret>}
  */
 async function withRights(found) {
-    if (found.collection !== "api_keys" || !found.successorOf) {
+    if (found.collection === "webhooks" || !found.successorOf) {
         return found;
     }
-    const replaced = await app.pb.collection("api_keys")
-        .getOne(found.successorOf, { fields: "permissions,tenant", requestKey: null })
-        .catch(() => null); // the key is shown all the same
+    const replaced = await app.pb.collection(found.collection)
+        .getOne(found.successorOf, { fields: "permissions,mapping,tenant", requestKey: null })
+        .catch(() => null); // the secret is shown all the same
     return { ...found, ...replaced };
 }
 
@@ -113,7 +113,7 @@ function secretWindow(found) {
                 title: "Your new API key",
                 parts: [
                     copyBlock("API key", found.key, { autofocus: true }),
-                    copyBlock("Try it in a terminal", keyCurl(found.key, found.permissions)),
+                    trialCommand(keyCurl(found.key, found.permissions)),
                 ],
             };
         case "webhooks":
@@ -136,12 +136,24 @@ function secretWindow(found) {
                 title: "The address of the inbound webhook",
                 parts: [
                     copyBlock("Address", address, { autofocus: true }),
-                    copyBlock("Try it in a terminal", inboundCurl(address)),
+                    Object.keys(found.mapping || {}).length ? null : trialCommand(inboundCurl(address)), // a mapping reads other names
                     t.p({ className: "txt-hint" }, "Anyone with this address can write contacts. Treat it like a password."),
                 ],
             };
         }
     }
+}
+
+/**
+ * A command to paste, and what it writes.
+ *
+ * @param {string} command
+ */
+function trialCommand(command) {
+    return [
+        copyBlock("Try it in a terminal", command),
+        command.includes(sampleContact.name) ? t.p({ className: "txt-hint" }, `The command creates the contact ${sampleContact.name}.`) : null,
+    ];
 }
 
 /** @param {Secret} found */

@@ -12,7 +12,7 @@ const shell = {
         fallbackPath: integrationsPath,
         superuserOnly: (path, page) => (portalPages[path] = (route) => (session.record ? page(route) : signInPage())),
     },
-    components: { credits: () => t.a({ href: client.buildURL("/docs"), target: "_blank", rel: "noopener" }, "Documentation") },
+    components: { credits: () => t.a({ href: client.buildURL("/docs/using-the-portal"), target: "_blank", rel: "noopener" }, "Documentation") },
     modals: {
         open: openWindow,
         close: async (element) => closers.get(element)?.(),

@@ -168,7 +168,12 @@ func (a application) upsert(found *contact.Contact, item readItem, result *Resul
 		return nil
 	}
 	if found == nil {
-		a.batch.Create(item.changes, func(c *contact.Contact, refused fault.Fields) { result.done(Created, c, refused) })
+		a.batch.Create(item.changes, func(c *contact.Contact, refused fault.Fields) {
+			result.done(Created, c, refused)
+			if refused["name"].Code == fault.CodeRequired && len(item.Missing) > 0 {
+				result.Error.Message += "; " + payload.MissingWarning(item.Missing)
+			}
+		})
 		return nil
 	}
 	c, changed, err := a.batch.Update(found.ID, item.changes)

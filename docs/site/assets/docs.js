@@ -47,7 +47,7 @@ async function look() {
     const [item, link, where] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
     link.href = root + section.address;
     link.textContent = section.heading || section.page;
-    where.textContent = section.path || (section.heading ? section.page : section.text.slice(0, 60));
+    where.textContent = section.path || (section.heading ? section.page : section.text.slice(0, 60).replace(/\S*$/, "…"));
     item.append(link, where);
     return item;
   }));

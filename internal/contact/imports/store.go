@@ -97,9 +97,10 @@ func unreadable(err error) error {
 	if errors.As(err, &disk) { // not the file's fault
 		return err
 	}
-	wrong := fault.InvalidField("file", fault.CodeInvalidValue, "cannot be read: "+err.Error())
-	wrong.Cause = err
-	return wrong
+	reason := "cannot be read: " + err.Error()
+	return &fault.Error{
+		Code: fault.ValidationFailed, Message: "The file " + reason + ".", Fields: fault.Fields{"file": {Code: fault.CodeInvalidValue, Message: reason}}, Cause: err,
+	}
 }
 
 // storage is an import whose rows are being stored.

@@ -46,13 +46,15 @@ type Item struct {
 	Extra      map[string]any // other properties, by the names sent: string or nil; perhaps custom fields
 	Action     Action
 	Warnings   []string
+	Missing    []string     // the fields whose paths find nothing in the payload
 	Err        *fault.Error // why the item cannot be applied; then only Warnings is also valid
 	Chain      *Chain       // set if the item is an event of another Contactbase
 }
 
 // fail rejects the item because of one of its fields.
 func (it *Item) fail(wrong *fault.Field, field string) {
-	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: wrong.Message, Fields: fault.Fields{field: *wrong}}
+	fields := fault.Fields{field: *wrong}
+	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: fields.Error(), Fields: fields}
 }
 
 // Payload is the content of a request.

@@ -28,7 +28,7 @@ func codeOf(err error) fault.Code {
 // wrong returns an item with an invalid field.
 func wrong(field, code, message string) Item {
 	return Item{Action: Upsert, Err: &fault.Error{
-		Code: fault.ValidationFailed, Message: message, Fields: fault.Fields{field: {Code: code, Message: message}},
+		Code: fault.ValidationFailed, Message: field + ": " + message, Fields: fault.Fields{field: {Code: code, Message: message}},
 	}}
 }
 

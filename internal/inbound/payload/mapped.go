@@ -87,9 +87,9 @@ func (r *reading) item(v any) Item {
 		}
 		it = plainItem(obj)
 	}
-	var skipped []string
+	var skipped, missing []string
 	for _, t := range r.fields {
-		text, isOther, err := r.first(v, t.sources)
+		text, found, isOther, err := r.first(v, t.sources)
 		if err != nil {
 			it.fail(err, t.name)
 			return it
@@ -97,17 +97,28 @@ func (r *reading) item(v any) Item {
 		if isOther {
 			skipped = append(skipped, t.name)
 		}
+		if !found {
+			it.Missing = append(it.Missing, t.name)
+			if t.own { // a preset has paths for questions that a form may lack
+				missing = append(missing, t.name)
+			}
+		}
 		if text != "" {
 			it.set(t.name, text)
 		}
 	}
-	if len(skipped) > 0 {
-		it.Warnings = append(it.Warnings, "the mapping's path finds a list or an object, not a value: "+some(skipped))
-	}
+	it.warn("the mapping's path finds a list or an object, not a value: ", skipped)
+	it.warn(findsNothing, missing)
 	if r.action != nil && it.Err == nil {
 		it.Action = r.actionOf(v)
 	}
 	return it
+}
+
+func (it *Item) warn(of string, names []string) {
+	if len(names) > 0 {
+		it.Warnings = append(it.Warnings, of+some(names))
+	}
 }
 
 func (it *Item) set(name, text string) {
@@ -125,45 +136,47 @@ func (it *Item) set(name, text string) {
 }
 
 // first returns the text of the first source that has one. It skips a source without a text value: a blank answer in a form must not
-// clear a field, and a question that became multiple choice must not lose the contact. isOther reports that there were only lists
-// and objects.
-func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *fault.Field) {
+// clear a field, and a question that became multiple choice must not lose the contact. found reports whether a path leads to anything,
+// perhaps to null, isOther that there were only lists and objects.
+func (r *reading) first(v any, sources []source) (text string, found, isOther bool, _ *fault.Field) {
 	for _, s := range sources {
 		var parts []string
 		for _, p := range s {
-			part, err := r.textAt(v, p)
+			part, ok, err := r.textAt(v, p)
 			if err != nil && err.Code != fault.CodeInvalidType {
-				return "", false, err
+				return "", true, false, err
 			}
+			found = found || ok
 			isOther = isOther || err != nil
 			if part != "" {
 				parts = append(parts, part)
 			}
 		}
 		if len(parts) > 0 {
-			return strings.Join(parts, " "), false, nil
+			return strings.Join(parts, " "), true, false, nil
 		}
 	}
-	return "", isOther, nil
+	return "", found, isOther, nil
 }
 
-// textAt returns the text of the value at a path, "" if none. The error is fault.CodeInvalidType for a list or an object.
-func (r *reading) textAt(v any, p path) (string, *fault.Field) {
-	found, _ := r.work.get(v, p)
-	if text, ok := found.(string); ok && !r.work.spend(len(text)/4) {
-		return "", nil
+// textAt returns the text of the value at a path, "" if none, and whether the path leads to anything. The error is
+// fault.CodeInvalidType for a list or an object.
+func (r *reading) textAt(v any, p path) (string, bool, *fault.Field) {
+	found, ok := r.work.get(v, p)
+	if text, isText := found.(string); isText && !r.work.spend(len(text)/4) {
+		return "", ok, nil
 	}
 	text, err := scalar(found)
 	s, _ := text.(string)
-	return s, err
+	return s, ok, err
 }
 
 // actionOf reads an item's action, from the surrounding payload if needed.
 func (r *reading) actionOf(v any) Action {
-	text, err := r.textAt(v, r.action)
+	text, _, err := r.textAt(v, r.action)
 	if text == "" && err == nil {
 		if r.rootAction == nil {
-			text, err = r.textAt(r.root, r.action)
+			text, _, err = r.textAt(r.root, r.action)
 			r.rootAction = &action{text, err}
 		}
 		text, err = r.rootAction.text, r.rootAction.err

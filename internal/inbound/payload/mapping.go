@@ -34,6 +34,7 @@ type Mapping struct {
 type target struct {
 	name    string
 	sources []source
+	own     bool // the mapping names it, not only its preset
 }
 
 // source is one path, or several whose values are joined with a space.
@@ -77,10 +78,31 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	if !ok {
 		return nil, fault.New(fault.ValidationFailed, "mapping: must be an object")
 	}
+	own, _ := obj["fields"].(map[string]any)
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
 	}
-	return newMapping(obj)
+	m, err := newMapping(obj)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range m.fields {
+		_, m.fields[i].own = own[t.name]
+	}
+	return m, nil
+}
+
+// Custom returns the fields that a contact has only if an admin has added them, with any value. m may be nil.
+func (m *Mapping) Custom() map[string]any {
+	names := map[string]any{}
+	if m != nil {
+		for _, t := range m.fields {
+			if t.name != FieldID && !isField(t.name) {
+				names[t.name] = nil
+			}
+		}
+	}
+	return names
 }
 
 // withPreset overrides the preset's parts with the mapping's own.

@@ -121,6 +121,10 @@ func TestMapping(t *testing.T) {
 			[]Item{with(item(object{"phone": "+1"}), func(it *Item) {
 				it.Warnings = []string{`the mapping's path finds a list or an object, not a value: "company"`}
 			})}, false},
+		{"paths that find nothing", `{"preset":"typeform","fields":{"email":["e","data.mail"],"company":"c","plan":"p"}}`, `{"data":{},"c":null,"p":""}`,
+			[]Item{with(item(nil), func(it *Item) {
+				it.Missing, it.Warnings = []string{"email", "name", "phone"}, []string{`the mapping finds nothing for "email"`}
+			})}, false},
 		{"text inside of text", `{"fields":{"email":"payload.@fromstr.e"}}`, `{"payload":"{\"e\":\"a@example.com\"}"}`, []Item{item(a)}, false},
 
 		{"items", `{"items":"data.people","fields":{"email":"e"}}`, `{"data":{"people":[{"e":"a@example.com"},{"e":"b@example.com"}]}}`, []Item{item(a), item(b)}, true},
@@ -229,7 +233,7 @@ func TestPresetIsOverridden(t *testing.T) {
 	want := []Item{{
 		Action: Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
-		Extra:  map[string]any{"plan": "pro"},
+		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"},
 	}}
 	if err != nil || !reflect.DeepEqual(p.Items, want) {
 		t.Errorf("got %+v, %v; want %+v", p.Items, err, want)

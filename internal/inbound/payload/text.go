@@ -57,6 +57,11 @@ func actionOf(v any) Action {
 // IgnoredWarning returns the warning about unknown properties.
 func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
 
+// MissingWarning returns the warning about fields whose paths find nothing.
+func MissingWarning(names []string) string { return findsNothing + some(names) }
+
+const findsNothing = "the mapping finds nothing for "
+
 // some lists a few names for a sentence: a sender may post thousands of them with every request.
 func some(names []string) string {
 	const most, mostBytes = 10, 250
