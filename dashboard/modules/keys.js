@@ -90,7 +90,7 @@ function keyActions(key) {
         { className: "integrations-buttons" },
         calls,
         forEditors(
-            active && actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
+            ...(active ? [actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` })] : []),
             actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
         ),
     );
