@@ -1934,7 +1934,7 @@ export interface components {
              */
             email?: string | null;
             /**
-             * @description In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed.
+             * @description In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed, but no digits: write +49 30 1234, not +49 (0)30 1234.
              * @example +44 (20) 7946-0958
              */
             phone?: string | null;

@@ -305,7 +305,7 @@ type ContactInput struct {
 	// Examples: Ada Lovelace
 	Name *string `json:"name,omitempty"`
 
-	// Phone In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed.
+	// Phone In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed, but no digits: write +49 30 1234, not +49 (0)30 1234.
 	//
 	// Examples: +44 (20) 7946-0958
 	Phone                *string                `json:"phone,omitempty"`
