@@ -21,6 +21,7 @@
  * @property {string[]} cursors of the pages before and of this one; none on the first
  * @property {string | null} next
  * @property {string[]} open the groups whose deliveries are all shown, by when they began
+ * @property {string} shown the filters and the page of the rows
  * @property {Period | ""} period of the charts
  * @property {(WebhookActivity & { period: Period }) | null} activity
  * @property {Health | null} health
@@ -41,6 +42,7 @@ function deliveriesPage(route) {
         cursors: [],
         next: null,
         open: [],
+        shown: "",
         period: "",
         activity: null,
         health: null,
@@ -100,6 +102,7 @@ const maxOpened = 200;
  * @param {DeliveriesData} data
  */
 async function loadDeliveries(webhookId, data) {
+    const shown = JSON.stringify([data.status, data.type, data.contact, data.from, data.to, data.cursors, data.open]);
     /** @param {import("pocketbase").SendOptions["query"]} more */
     const list = (more) => sendIntegrations("GET", "/deliveries", {
         query: {
@@ -129,8 +132,9 @@ async function loadDeliveries(webhookId, data) {
     keep(data, "webhook", webhook);
     keep(data, "health", health || null);
     keep(data, "activity", activity);
-    if (!movesAimedAt(data.rows, rows)) {
+    if (data.shown !== shown || !movesAimedAt(data.rows, rows)) {
         keep(data, "rows", rows);
+        data.shown = shown;
         data.next = page.next;
     }
 }
