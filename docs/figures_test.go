@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the figures of bench/RESULTS*.md into the documents")
 
 // A figure that a document has from a benchmark is followed by a comment. It names the file in bench, the first cells of the row, and the
-// column, for example 0.48<!-- RESULTS-sizes.md; create; 1,000 tenants of 1,000; ratio -->. The unit, if any, stands behind the comment.
+// column, for example 0.48<!-- RESULTS-sizes.md; create; ours; 1,000 tenants of 1,000; ratio -->. The unit, if any, stands behind the comment.
 var figures = regexp.MustCompile(`([0-9][0-9,.]*)<!-- (RESULTS[\w-]*\.md); (.*?); ([^;]*?) -->( ?(?:ns|µs|ms|s|KiB|MiB|GiB)\b)?`)
 
 // Figures in documents are those of the results, rounded. With -update, the documents receive them.
