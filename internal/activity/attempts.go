@@ -182,7 +182,7 @@ type FailingWebhook struct {
 }
 
 const (
-	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000. Nobody misses a ping.
+	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000. Pings do not count.
 	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
 		"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
 		"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping'))"
@@ -190,8 +190,8 @@ const (
 	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
 
 	// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
-	failingSQL = "SELECT *, `delivered` < `retried` + `failed` AND (`delivered` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
-		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed` " +
+	failingSQL = "SELECT `webhook`, `lastHour`, `delivered`, `retried`, `failed`, `lost`, `delivered` < `retried` + `failed` AND (`delivered` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
+		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `webhook`, max(`hour`) AS `lastHour`, `delivered`, `retried`, `failed` " +
 		"FROM `_webhookHours` WHERE `hour` >= ?1 AND (?2 = '' OR `webhook` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
 		"GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
 		"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0) " +
@@ -218,8 +218,7 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
 		var hour string
-		var waits bool
-		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &waits, &w.Failing); err != nil {
+		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &w.Failing); err != nil {
 			return err
 		}
 		w.Hour, err = time.Parse(byHour.layout, hour)

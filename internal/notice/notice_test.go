@@ -101,7 +101,7 @@ func TestExpiringKeys(t *testing.T) {
 	}
 }
 
-// A key that was rotated needs nobody to act, unless it is extended. Its successor does.
+// A rotated key causes no notice, unless it is extended. Its successor causes one.
 func TestRotatedKeys(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

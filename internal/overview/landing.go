@@ -169,7 +169,7 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 	return problems, nil
 }
 
-// failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time that nobody has recovered.
+// failingWebhooks returns the enabled webhooks that are failing, or have deliveries that failed since that time and were not recovered.
 func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem, error) {
 	webhooks, err := activity.FailingWebhooks(app, tenantID, since, maxProblems+1)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A data directory that lacks what the replica has is refused before and after it is open, whatever it is. The replica stays as it was.
+// The server refuses a data directory that lacks what the replica has, before it opens it and afterwards, and leaves the replica unchanged.
 func TestUnrelatedDataDirectory(t *testing.T) {
 	t.Parallel()
 	for kind, url := range map[string]string{"folder": "file://" + t.TempDir(), "bucket": newStore(t).URL("x")} {
@@ -89,7 +89,7 @@ func accept(t *testing.T, c replica.Config, folder string) {
 	t.Helper()
 	err := open(t, c, folder).Check(t.Context())
 	if err == nil {
-		t.Fatal("there is no refusal")
+		t.Fatal("the data directory was accepted")
 	}
 	_, loss, _ := strings.Cut(err.Error(), "--replicaAcceptLoss=")
 	if err := c.AcceptLoss.Set(loss); err != nil {

@@ -125,7 +125,7 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 }
 
 // wantsNext reads the next events after the cursor, without the writer lock, and reports whether a webhook wants one of them, and if not,
-// whether there may be more. s.unwanted remembers those that nobody wants: recipients never change without a fan-out before.
+// whether there may be more. s.unwanted remembers the last one that no webhook wants: a change of recipients fans out first.
 func (s *Store) wantsNext() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
 	newest, err := sqlite.Value[string](tx, nobodySQL)
@@ -151,7 +151,7 @@ func (s *Store) wantsNext() (wanted, more bool, err error) {
 	return false, len(events) == smallFanOut, nil
 }
 
-// skipUnwanted moves the cursor past the events that nobody wants, once a second: a commit for that alone delays other writers.
+// skipUnwanted moves the cursor past events without recipients, once a second, because a commit for that alone delays other writers.
 func (s *Store) skipUnwanted() error {
 	if s.unwanted == "" || time.Since(s.moved) < movePause {
 		return nil
