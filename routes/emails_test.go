@@ -69,6 +69,32 @@ func TestEmailsIgnoreCase(t *testing.T) {
 	}
 }
 
+// A contact is found by its address after each change: under the new one once the address changes, under the same one otherwise.
+func TestChangedEmails(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	id := client.Do("POST", contactsPath, `{"name":"Ada","email":"old@example.com"}`).Data()["id"].(string)
+	for _, change := range []struct{ body, found, gone string }{
+		{`{"company":"Engines"}`, "old@example.com", "new@example.com"},
+		{`{"email":"new@example.com"}`, "new@example.com", "old@example.com"},
+		{`{"name":"Ada"}`, "new@example.com", "old@example.com"},
+		{`{"email":null}`, "", "new@example.com"},
+	} {
+		if got := client.Do("PATCH", contactsPath+"/"+id, change.body); got.Status != 200 {
+			t.Fatalf("%s gives %d %s", change.body, got.Status, got.Body)
+		}
+		if found := namesByEmail(t, client, change.gone); len(found) != 0 {
+			t.Errorf("after %s, %s has %v", change.body, change.gone, found)
+		}
+		if change.found == "" {
+			continue
+		}
+		if found := namesByEmail(t, client, change.found); !slices.Equal(found, []string{"Ada"}) {
+			t.Errorf("after %s, %s has %v", change.body, change.found, found)
+		}
+	}
+}
+
 // upsertByEmail returns the item's status.
 func upsertByEmail(t *testing.T, client *testkit.Client, email, name string) string {
 	t.Helper()
