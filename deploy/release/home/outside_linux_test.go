@@ -3,8 +3,10 @@ package home
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -58,7 +60,7 @@ func (o *outside) make(t *testing.T) {
 	t.Helper()
 	move(t, o.root, acme)
 	changelog := filepath.Join(o.root, "CHANGELOG.md")
-	writeText(t, changelog, strings.Replace(readFiles(t, o.root)["CHANGELOG.md"], "## [Unreleased]", "## ["+newer+"]\n\n- More.\n\n## ["+older+"]", 1))
+	writeText(t, changelog, strings.Replace(readFiles(t, o.root)["CHANGELOG.md"], "## [Unreleased]", "## ["+newer+"]\n\n- More.\n\n## ["+older+"]\n\n- Less.", 1))
 	release := []string{"go", "run", "-C", "deploy/release", ".", "-target", "linux/amd64", "-version"}
 	run(t, o.root, o.env, append(release, older)...)
 	const later = "1769000001_later.go"
@@ -115,15 +117,47 @@ func (o *outside) tryArchive() {
 	o.fails("gpg --verify SHA256SUMS.asc SHA256SUMS", "BAD signature")
 }
 
-// tryImage builds the image as the guide says, and reports what a registry has of it.
+// tryImage builds the image as the guide says, pushes it to a registry, and runs the demo of the image that the registry has.
 func (o *outside) tryImage() {
 	folder := filepath.Join(o.root, "dist")
 	run(o.t, folder, o.env, "sh", "-euc", o.guide("deploy/container/build"))
-	image := acme.Image + ":" + older
-	pushed := filepath.Join(o.t.TempDir(), "image")
-	run(o.t, folder, o.env, "buildah", "push", "--quiet", "--compression-level=9", image, "oci:"+pushed)
-	run(o.t, folder, o.env, "buildah", "rmi", image)
-	o.t.Logf("the image has %s bytes to download", strings.Fields(run(o.t, pushed, nil, "du", "--summarize", "--bytes", "."))[0])
+	host, stored := o.startRegistry()
+	built, pushed := acme.Image+":"+older, host+"/contactbase:"+older
+	run(o.t, folder, o.env, "buildah", "push", "--quiet", "--tls-verify=false", "--compression-level=9", built, "docker://"+pushed)
+	run(o.t, folder, o.env, "buildah", "rmi", built)
+	o.t.Logf("the image has %s bytes to download", strings.Fields(run(o.t, stored, nil, "du", "--summarize", "--bytes", "."))[0])
+
+	container := strings.TrimSpace(run(o.t, folder, o.env, "buildah", "from", "--quiet", "--tls-verify=false", pushed))
+	defer run(o.t, folder, o.env, "buildah", "rmi", "--force", pushed) // with the container
+	run(o.t, folder, o.env, "sh", "-euc", "timeout 60 buildah run "+container+" -- /contactbase demo | grep -m1 'received and verified: contact.created'")
+}
+
+// startRegistry starts a registry of images until the test ends. It returns its address and the directory of its files.
+func (o *outside) startRegistry() (host, stored string) {
+	o.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	host, stored = listener.Addr().String(), o.t.TempDir()
+	if err := listener.Close(); err != nil {
+		o.t.Fatal(err)
+	}
+	config := filepath.Join(o.t.TempDir(), "registry.yml")
+	writeText(o.t, config, "version: 0.1\nstorage: {filesystem: {rootdirectory: "+stored+"}}\nhttp: {addr: '"+host+"'}\n")
+	registry := exec.CommandContext(o.t.Context(), "docker-registry", "serve", config)
+	if err := registry.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(func() { _ = registry.Wait() }) // the end of the test's context kills it
+	await(o.t, "the registry", func() bool {
+		response, err := http.Get("http://" + host + "/v2/") //nolint:noctx // on this machine
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	})
+	return host, stored
 }
 
 func (o *outside) tryDeb() {
