@@ -42,8 +42,7 @@ func main() {
 }
 
 func run(ctx context.Context, version, root, out, only string) error {
-	parsed, err := semver.StrictNewVersion(version)
-	if err != nil {
+	if _, err := semver.StrictNewVersion(version); err != nil {
 		return fmt.Errorf("-version %q: %w", version, err)
 	}
 	at, err := commitTime(ctx, root)
@@ -60,7 +59,7 @@ func run(ctx context.Context, version, root, out, only string) error {
 	if r.home, err = home.Read(root); err != nil {
 		return err
 	}
-	if err := r.writeNotes(parsed.Prerelease() != ""); err != nil {
+	if err := r.writeNotes(); err != nil {
 		return err
 	}
 	if r.papers, err = r.listPapers(ctx); err != nil {

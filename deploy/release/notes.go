@@ -10,21 +10,31 @@ import (
 	"strings"
 )
 
-// writeNotes writes what the changelog says of the version; of a pre-release that is what is not released yet.
-func (r *release) writeNotes(prerelease bool) error {
+// writeNotes writes what the changelog says about the version.
+func (r *release) writeNotes() error {
 	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {
 		return err
 	}
-	name := r.version
-	if prerelease {
-		name = "Unreleased"
-	}
-	notes, err := section(string(changelog), name)
+	notes, err := notesOf(string(changelog), r.version)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(notes), 0o644)
+}
+
+// notesOf returns the section of a version. That of a pre-release is the section of the version that follows it or, until there is one, of
+// what is not released yet, which may be empty.
+func notesOf(changelog, version string) (string, error) {
+	next, _, prerelease := strings.Cut(version, "-")
+	notes, err := section(changelog, next)
+	if err == nil || !prerelease {
+		return notes, err
+	}
+	if notes, err = section(changelog, "Unreleased"); err != nil {
+		return "Nothing has changed yet.\n", nil //nolint:nilerr // right after a release
+	}
+	return notes, nil
 }
 
 // section returns what stands below the heading of a version, such as "## [1.0.0] - 2026-01-31".

@@ -56,7 +56,7 @@ func pack(t *testing.T, system target) *release {
 		t.Fatal(err)
 	}
 	for _, step := range []func() error{
-		func() error { return r.writeNotes(true) },
+		r.writeNotes,
 		func() error { return create(filepath.Join(filepath.Dir(binary), licensePaper), own.write) },
 		func() error { return r.writeBill(system, self, own) },
 		func() error { return r.writeArchive(system, binary) },
@@ -205,18 +205,21 @@ func TestLicenses(t *testing.T) {
 	}
 }
 
-func TestSection(t *testing.T) {
+func TestNotes(t *testing.T) {
 	t.Parallel()
 	const changelog = "# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-02-01\n\n### Added\n\n- More\n\n## [1.0.0] - 2026-01-01\n\n- All\n"
-	for version, want := range map[string]string{"1.1.0": "### Added\n\n- More\n", "1.0.0": "- All\n"} {
-		if got, err := section(changelog, version); got != want || err != nil {
+	for version, want := range map[string]string{
+		"1.1.0": "### Added\n\n- More\n", "1.0.0": "- All\n", "1.0.0-rc.1": "- All\n", "1.2.0-rc.1": "Nothing has changed yet.\n",
+	} {
+		if got, err := notesOf(changelog, version); got != want || err != nil {
 			t.Errorf("the notes of %s are %q, %v", version, got, err)
 		}
 	}
-	for _, version := range []string{"1.2.0", "Unreleased"} {
-		if got, err := section(changelog, version); err == nil {
-			t.Errorf("the notes of %s are %q", version, got)
-		}
+	if got, err := notesOf(changelog, "1.2.0"); err == nil {
+		t.Errorf("the notes of an unknown version are %q", got)
+	}
+	if got, err := notesOf(strings.Replace(changelog, "]\n", "]\n\n- New\n", 1), "1.2.0-rc.1"); got != "- New\n" || err != nil {
+		t.Errorf("the notes of a pre-release are %q, %v", got, err)
 	}
 }
 
