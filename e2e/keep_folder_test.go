@@ -46,6 +46,7 @@ func makeKept(t *testing.T) (archive string, saved kept) {
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "10000"), "id")
 	i.must("tenant", "create", "Closed", "--disabled")
+	i.must("member", "create", "--tenant", tenant, "--email", "ada@acme.example", "--role", "admin")
 	saved.Key = str(t, i.one("key", "create", tenant, "--name", "all"), "key")
 	i.must("key", "create", tenant, "--name", "reading", "--permission", "contacts:read", "--expires", "2099-01-31T00:00:00Z")
 	i.must("key", "revoke", str(t, i.one("key", "create", tenant), "id"))
@@ -55,7 +56,9 @@ func makeKept(t *testing.T) (archive string, saved kept) {
 	saved.Webhook, saved.Secret = str(t, webhook, "id"), str(t, webhook, "secret")
 	taking.set(saved.Secret, nil)
 	other := str(t, i.one("webhook", "create", tenant, gone.URL, "--event", "contact.created"), "id")
+	i.must("webhook", "create", tenant, nowhere, "--filter", `data.company == "Initech"`, "--maxPerSecond", "5")
 	upsert := str(t, i.one("inbound", "create", tenant, "--name", "form"), "token")
+	i.must("inbound", "create", tenant, "--name", "mapped", "--mapping", `{"fields":{"email":"person.mail"}}`)
 	full := str(t, i.one("inbound", "create", tenant, "--name", "everything", "--access", "full"), "token")
 
 	s := i.serve()

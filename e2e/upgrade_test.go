@@ -26,6 +26,7 @@ type kept struct {
 var changing = map[string][]string{
 	"tenants": nil, "contacts": nil, "inbound_webhooks": {"lastUsed"}, "inbound_requests": nil, "events": nil, "deliveries": nil, "delivery_attempts": nil,
 	"api_keys": {"lastUsed"}, "webhooks": {"url", "updated"}, "_contactSearch": {"indexed"}, "_inboundPeople": nil, "_superusers": nil,
+	"tenant_members": nil, "audit_log": nil, "_notices": nil,
 }
 
 // A later version upgrades a data directory of this version and of each released one, after a backup, and can then read and write it. The
