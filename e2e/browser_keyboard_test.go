@@ -52,6 +52,17 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.press(escapeKey)
 	b.closed()
 	b.focused("More for Billing")
+	b.pressOn("More for Billing", enterKey)
+	b.pressOn("Edit", enterKey)
+	b.focused("URL")
+	tell(b, input.InsertText, input.InsertTextParams{Text: "/other"})
+	b.press(escapeKey)
+	b.sees("Discard your changes?")
+	b.press(escapeKey)
+	b.wait("the form with what was entered", `!document.body.innerText.includes("Discard your changes?") && [...document.querySelectorAll("input")].some(({ value }) => value.endsWith("/other"))`)
+	b.pressOn("Close", enterKey)
+	b.pressOn("Discard", enterKey)
+	b.closed()
 
 	b.integrations("/imports", "Import and export")
 	for _, action := range []string{"Import contacts", "Export contacts"} {

@@ -36,14 +36,22 @@ function returnFocus() {
  * @param {DialogSize} [dialog.size]
  * @param {boolean} [dialog.drawer] at the side instead of in the middle
  * @param {boolean} [dialog.sticky] only its own buttons close it
+ * @param {boolean} [dialog.form] asks before it discards what was entered
  * @param {() => unknown} [dialog.onclose] called once it is gone
  */
-function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, onclose }) {
+function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, form = false, onclose }) {
     if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
         openers.push(document.activeElement);
     }
     const titleId = "integrations_" + app.utils.randomString();
     const close = () => app.modals.close(element, true);
+    let entered = false;
+    const leave = () => form && entered ? confirmDialog({
+        title: "Discard your changes?",
+        text: "What you have entered is not saved.",
+        action: "Discard",
+        run: async () => close(),
+    }) : close();
 
     const element = t.div(
         {
@@ -54,13 +62,16 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
             onkeydown: (event) => {
                 if (event.key === "Escape" && !sticky && !element.querySelector(":popover-open")) {
                     event.stopPropagation();
-                    close();
+                    leave();
                 }
                 if (event.key === "Tab") {
                     keepFocus(event, element);
                 }
             },
-            oninput: () => element.classList.add("manual"), // a click beside the window no longer closes it, which would discard the input
+            oninput: () => {
+                entered = true;
+                element.classList.add("manual"); // a click beside the window no longer closes it, which would discard the input
+            },
             onafterclose: () => {
                 element.remove();
                 app.store.errors = null;
@@ -72,7 +83,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
             { className: "modal-header" },
             t.h2({ id: titleId, className: "modal-title integrations-dialog-title" }, title),
             sticky ? null : t.button(
-                { type: "button", className: "btn sm circle transparent secondary modal-close-btn", ariaLabel: "Close", onclick: close },
+                { type: "button", className: "btn sm circle transparent secondary modal-close-btn", ariaLabel: "Close", onclick: leave },
                 t.i({ className: "ri-close-line", ariaHidden: true }),
             ),
         ),
@@ -141,6 +152,7 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
     const close = openDialog({
         title,
         size,
+        form: true,
         onclose,
         content: t.form(
             {
