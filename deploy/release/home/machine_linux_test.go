@@ -187,16 +187,6 @@ func (m *machine) listen(handler http.Handler) string {
 	return "http://" + got.Addr().String()
 }
 
-// await waits until something holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
-}
-
 // either matches a line with another one for RPM in its comment.
 var either = regexp.MustCompile(`(?m)^.*# or: (sudo rpm .*)$`)
 

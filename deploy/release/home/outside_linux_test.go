@@ -3,10 +3,8 @@ package home
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -135,28 +133,10 @@ func (o *outside) tryImage() {
 // startRegistry starts a registry of images until the test ends. It returns its address and the directory of its files.
 func (o *outside) startRegistry() (host, stored string) {
 	o.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	host, stored = listener.Addr().String(), o.t.TempDir()
-	if err := listener.Close(); err != nil {
-		o.t.Fatal(err)
-	}
+	host, stored = freeAddress(o.t), o.t.TempDir()
 	config := filepath.Join(o.t.TempDir(), "registry.yml")
 	writeText(o.t, config, "version: 0.1\nstorage: {filesystem: {rootdirectory: "+stored+"}}\nhttp: {addr: '"+host+"'}\n")
-	registry := exec.CommandContext(o.t.Context(), "docker-registry", "serve", config)
-	if err := registry.Start(); err != nil {
-		o.t.Fatal(err)
-	}
-	o.t.Cleanup(func() { _ = registry.Wait() }) // the end of the test's context kills it
-	await(o.t, "the registry", func() bool {
-		response, err := http.Get("http://" + host + "/v2/") //nolint:noctx // on this machine
-		if err != nil {
-			return false
-		}
-		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	})
+	start(o.t, stored, "http://"+host+"/v2/", "docker-registry", "serve", config)
 	return host, stored
 }
 

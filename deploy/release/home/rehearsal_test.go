@@ -1,13 +1,8 @@
 package home
 
 import (
-	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -103,26 +98,14 @@ func publishModules(t *testing.T, root string) map[string]string {
 // serve runs the installed program until the test ends, and returns the environment of the program creator.
 func serve(t *testing.T, env map[string]string) map[string]string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	program, folder := filepath.Join(env["GOBIN"], "contactbase"), t.TempDir()
 	if out := run(t, folder, nil, program, "--version"); !strings.Contains(out, published[1:]) {
 		t.Errorf("the installed program is %s", out)
 	}
 	run(t, folder, nil, program, "tenant", "create", "Acme")
 	key := regexp.MustCompile(`cmk_\w{36}`).FindString(run(t, folder, nil, program, "key", "create", "Acme"))
-	server := exec.CommandContext(t.Context(), program, "serve", "--http="+address)
-	server.Dir = folder
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Wait() }) // the end of the test's context kills it
+	start(t, folder, "http://"+address+"/readyz", program, "serve", "--http="+address)
 	return map[string]string{"BASE": "http://" + address, "KEY": key, "COUNT": fmt.Sprint(contacts)}
 }
 
@@ -138,33 +121,16 @@ func publishPackage(t *testing.T, client string) (npmrc string) {
 	return npmrc
 }
 
-// newRegistry starts a registry for one npm package, and returns its URL.
+// newRegistry starts a registry of npm packages that knows no other, and returns its URL.
 func newRegistry(t *testing.T) string {
 	t.Helper()
-	document, tarball := map[string]json.RawMessage{}, []byte(nil)
-	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodPut:
-			attachments := map[string]struct{ Data []byte }{}
-			if json.NewDecoder(r.Body).Decode(&document) != nil || json.Unmarshal(document["_attachments"], &attachments) != nil {
-				w.WriteHeader(http.StatusBadRequest)
-				return
-			}
-			for _, attachment := range attachments {
-				tarball = attachment.Data
-			}
-			delete(document, "_attachments")
-			_, _ = w.Write([]byte("{}")) // to npm
-		case len(document) == 0:
-			w.WriteHeader(http.StatusNotFound)
-		case strings.HasSuffix(r.URL.Path, ".tgz"):
-			_, _ = w.Write(tarball) // to npm
-		default:
-			_ = json.NewEncoder(w).Encode(document) // to npm
-		}
-	}))
-	t.Cleanup(registry.Close)
-	return registry.URL
+	folder, address := t.TempDir(), freeAddress(t)
+	// Verdaccio names node-fetch by a tag, which mirrors of npm may lack.
+	writeText(t, filepath.Join(folder, "package.json"), `{"private":true,"dependencies":{"verdaccio":"6.2.4"},"overrides":{"node-fetch":"2.7.0"}}`)
+	run(t, folder, nil, "npm", "install", "--no-audit", "--no-fund", "--silent")
+	writeText(t, filepath.Join(folder, "config.yaml"), "storage: ./packages\npackages: {'**': {access: $all, publish: $all}}\nlog: {type: stdout, level: warn}\n")
+	start(t, folder, "http://"+address+"/-/ping", "node_modules/.bin/verdaccio", "--config=config.yaml", "--listen="+address)
+	return "http://" + address
 }
 
 // snippet returns the commands of a guide that contain a text.
