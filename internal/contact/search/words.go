@@ -24,9 +24,10 @@ func Fold(s string) string {
 	}
 	folder := folders.Get().(transform.Transformer)
 	defer folders.Put(folder)
-	folded, _, err := transform.String(folder, s) // which resets it first
+	valid := strings.ToValidUTF8(s, "\uFFFD") // the transformers leave text behind other bytes as it is
+	folded, _, err := transform.String(folder, valid)
 	if err != nil {
-		return s // only for a text that is not UTF-8, which no input path accepts
+		return valid // never, as it is UTF-8
 	}
 	return strokes.Replace(folded)
 }
