@@ -29,7 +29,7 @@ func Fold(s string) string {
 	if err != nil {
 		return valid // never, as it is UTF-8
 	}
-	return strokes.Replace(folded)
+	return strokes.Replace(strings.ToLower(folded)) // cases.Fold exchanges the cases of Cherokee
 }
 
 // folders keeps the transformers of Fold, because making one costs more than folding a text.

@@ -20,6 +20,19 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
+// A letter folds to the same in both cases, also in Cherokee, whose upper case Unicode folds to.
+func TestFoldIgnoresCase(t *testing.T) {
+	t.Parallel()
+	for c := range rune(unicode.MaxRune + 1) {
+		if !unicode.IsLetter(c) {
+			continue
+		}
+		if upper, lower := search.Fold(string(unicode.ToUpper(c))), search.Fold(string(unicode.ToLower(c))); upper != lower {
+			t.Errorf("%U folds to %q in upper case and to %q in lower case", c, upper, lower)
+		}
+	}
+}
+
 // Addresses are the same if they are after lower-casing each character. Nothing beyond ASCII becomes ASCII, and no two lower-case
 // characters are the same.
 func TestFoldEmail(t *testing.T) {
