@@ -79,6 +79,7 @@ type dispatcher struct {
 type pacing struct {
 	fetchWanted, pollWanted, fanOutWanted     bool
 	fetchNext                                 bool // before the next commit, so that claims do not run out during it
+	fetchLeft                                 bool // the last fetch left deliveries, which the end of other claims may free
 	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
 	tick                                      time.Duration
 	wakeAt                                    time.Time // when something becomes due
@@ -232,7 +233,9 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 		delete(d.drain, tenant)
 	}
 	d.spread(t.now, out)
-	d.fetchWanted, d.fetchNext = true, true
+	d.plan(t.now)
+	d.fetchWanted = d.fetchWanted || d.fetchLeft || d.someDue(t.now)
+	d.fetchNext = d.fetchWanted
 	return nil
 }
 
@@ -275,6 +278,16 @@ func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err er
 	}
 	d.fetchWanted = true
 	return nil
+}
+
+// someDue reports whether an endpoint has a delivery that is due.
+func (d *dispatcher) someDue(now time.Time) bool {
+	for _, due := range d.agenda {
+		if !due.At.After(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // due puts an endpoint on the agenda, unless it is due sooner already.

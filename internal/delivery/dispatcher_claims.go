@@ -10,7 +10,7 @@ import (
 // fetch returns what to read for the slots that are free.
 func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 	capacity := d.capacity()
-	if capacity <= 0 {
+	if d.fetchLeft = capacity <= 0; d.fetchLeft {
 		return Fetch{}, false
 	}
 	var due []contender
@@ -62,7 +62,7 @@ func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err e
 	}
 	touched := map[string]bool{}
 	d.claimDue(t.now, batch.Due, touched)
-	if !d.forgot {
+	if d.fetchLeft = d.forgot; !d.forgot {
 		d.claimNew(t.now, batch, touched)
 	}
 	for webhook := range touched {
@@ -119,6 +119,7 @@ func (d *dispatcher) claimNew(now time.Time, batch Fetched, touched map[string]b
 			d.after = n.EventID
 		}
 	}
+	d.fetchLeft = !whole || batch.More
 }
 
 // waits reports whether an earlier delivery of the contact to the webhook is not over; all later ones wait, too.

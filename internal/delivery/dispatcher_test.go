@@ -238,6 +238,25 @@ func TestDispatcherCommitsAgain(t *testing.T) {
 	}
 }
 
+// A commit leads to a fetch only if the one before left deliveries of new events, here those of a contact that must wait.
+func TestDispatcherFetchesWhatACommitFrees(t *testing.T) {
+	t.Parallel()
+	endpoint := &Endpoint{WebhookID: "webhook", TenantID: "tenant"}
+	for contact, want := range map[string]bool{"contact1": true, "contact2": false} {
+		f := newFleet(t, Options{})
+		var batch Fetched
+		for n, of := range []string{"contact1", contact} {
+			batch.New = append(batch.New, NewJob{Job: &Job{EventID: fmt.Sprint("event", n), ContactID: of, Attempt: 1, Endpoint: endpoint}, Webhook: "webhook"})
+		}
+		f.fetch(f.now)
+		f.fetched(f.at(), batch, 0, nil)
+		f.fetchWanted = false
+		if f.finish("webhook", Outcome{Status: 200}, nil); f.fetchWanted != want {
+			t.Errorf("with a second event of %s, a fetch is wanted: %t", contact, f.fetchWanted)
+		}
+	}
+}
+
 // After a claim is forgotten, new events are read again from the cursor, and what is read meanwhile is not used: a later event of its
 // contact must not overtake it.
 func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
