@@ -24,8 +24,8 @@ func Fold(s string) string {
 	}
 	folder := folders.Get().(transform.Transformer)
 	defer folders.Put(folder)
-	valid := strings.ToValidUTF8(s, "\uFFFD") // the transformers leave text behind other bytes as it is
-	folded, _, err := transform.String(folder, valid)
+	valid := strings.ToValidUTF8(s, "\uFFFD")         // the transformers leave text behind other bytes as it is
+	folded, _, err := transform.String(folder, valid) // which resets the folder first
 	if err != nil {
 		return valid // never, as it is UTF-8
 	}
