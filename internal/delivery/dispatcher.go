@@ -9,8 +9,7 @@ const (
 	commitDelay  = 5 * time.Millisecond  // how long a result waits for others
 	commitSize   = 100                   // results that are committed without waiting
 	errorPause   = time.Second           // after the database refused something
-	fetchPause   = 4 * time.Millisecond  // at least, between two fetches: keeps a burst of changes from becoming a burst of reads
-	fetchShare   = 2                     // the pause is as many times as long as the fetch
+	fetchShare   = 2                     // the pause between two fetches is as many times as long as the fetch
 	fetchDue     = 256                   // due deliveries that are read at once
 	fetchNew     = 1_000                 // deliveries of new events that are read at once
 	fetchHidden  = 16                    // due deliveries that are read in excess for an endpoint, because claims of their contacts can hide some

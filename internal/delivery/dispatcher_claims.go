@@ -52,7 +52,7 @@ func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 
 // fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch took.
 func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err error) (start []*Job) {
-	d.fetchFrom = t.elapsed + max(fetchPause, fetchShare*took)
+	d.fetchFrom = t.elapsed + fetchShare*took
 	if err != nil {
 		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
 		return nil

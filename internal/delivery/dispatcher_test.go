@@ -314,7 +314,7 @@ func TestDispatcherKeepsTheRate(t *testing.T) {
 				if f.now.Sub(began) > time.Duration(2*seconds)*time.Second {
 					t.Fatalf("%d of %d are sent after %v", len(sent), rate*seconds, f.now.Sub(began))
 				}
-				f.now = f.now.Add(fetchPause)
+				f.now = f.now.Add(time.Millisecond)
 				if f.wakeAt.After(f.now) {
 					f.now = f.wakeAt
 				}
