@@ -57,9 +57,11 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.focused("URL")
 	tell(b, input.InsertText, input.InsertTextParams{Text: "/other"})
 	b.press(escapeKey)
-	b.sees("Discard your changes?")
+	b.wait("the focus in the question", `document.activeElement.closest(".integrations-dialog").innerText.includes("Discard your changes?")`)
 	b.press(escapeKey)
 	b.wait("the form with what was entered", `!document.body.innerText.includes("Discard your changes?") && [...document.querySelectorAll("input")].some(({ value }) => value.endsWith("/other"))`)
+	b.focused("URL")
+	b.staysWhileSent()
 	b.pressOn("Close", enterKey)
 	b.pressOn("Discard", enterKey)
 	b.closed()
@@ -95,6 +97,30 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.integrations("/tenants", "Tenants")
 	b.pressOn("Enabled for Acme", spaceKey)
 	b.sees("Disabled for Acme")
+}
+
+// staysWhileSent sends the form that is open, and expects that it stays without a question until the request has failed.
+func (b *browser) staysWhileSent() {
+	b.t.Helper()
+	evaluate[bool](b, `(() => {
+		const fetch = window.fetch;
+		const requests = [];
+		window.fetch = () => new Promise((_, reject) => requests.push(reject));
+		window.fail = () => {
+			window.fetch = fetch;
+			requests.forEach((reject) => reject(new Error("the connection was lost")));
+			return true;
+		};
+		return true;
+	})()`)
+	b.press(enterKey)
+	b.wait("the form to be sent", `document.querySelector(".integrations-dialog button.loading")`)
+	b.press(escapeKey)
+	if evaluate[bool](b, `document.body.innerText.includes("Discard your changes?")`) {
+		b.t.Fatal("a form that is being sent asks whether to discard it")
+	}
+	evaluate[bool](b, `window.fail()`)
+	b.wait("the form to be sent again", `!document.querySelector(".integrations-dialog button.loading")`)
 }
 
 // closesLate delays the closing of the next window until that of a new key is open, as on a busy machine.

@@ -36,22 +36,28 @@ function returnFocus() {
  * @param {DialogSize} [dialog.size]
  * @param {boolean} [dialog.drawer] at the side instead of in the middle
  * @param {boolean} [dialog.sticky] only its own buttons close it
- * @param {boolean} [dialog.form] asks before it discards what was entered
+ * @param {{ busy: boolean }} [dialog.form] the state of its form: asks before it discards what was entered, and stays while the form is being sent
  * @param {() => unknown} [dialog.onclose] called once it is gone
  */
-function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, form = false, onclose }) {
+function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, form, onclose }) {
     if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
         openers.push(document.activeElement);
     }
     const titleId = "integrations_" + app.utils.randomString();
     const close = () => app.modals.close(element, true);
     let entered = false;
-    const leave = () => form && entered ? confirmDialog({
-        title: "Discard your changes?",
-        text: "What you have entered is not saved.",
-        action: "Discard",
-        run: async () => close(),
-    }) : close();
+    const leave = () => {
+        if (!form || !entered) {
+            close();
+        } else if (!form.busy) {
+            confirmDialog({
+                title: "Discard your changes?",
+                text: "What you have entered is not saved.",
+                action: "Discard",
+                run: async () => close(),
+            });
+        }
+    };
 
     const element = t.div(
         {
@@ -60,7 +66,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
             ariaModal: "true",
             "html-aria-labelledby": titleId,
             onkeydown: (event) => {
-                if (event.key === "Escape" && !sticky && !element.querySelector(":popover-open")) {
+                if (event.key === "Escape" && !sticky && app.modals.getTop() === element && !element.querySelector(":popover-open")) {
                     event.stopPropagation();
                     leave();
                 }
@@ -152,7 +158,7 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
     const close = openDialog({
         title,
         size,
-        form: true,
+        form: state,
         onclose,
         content: t.form(
             {
