@@ -1,0 +1,188 @@
+package xlsx_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"contactbase/internal/xlsx"
+)
+
+// What cannot be read, or would take too much memory, is an error that says what to do.
+func TestUnreadableWorkbooks(t *testing.T) {
+	t.Parallel()
+	large := func(n int) string { return strings.Repeat("a", n) }
+	without := func(name string) parts { b := book(""); delete(b, name); return b }
+	binary := book("")
+	binary["_rels/.rels"] = strings.Replace(binary["_rels/.rels"], "workbook.xml", "workbook.bin", 1)
+	open := book("")
+	open["xl/worksheets/sheet1.xml"] = "<worksheet><sheetData><row><c><v>1</v></c>"
+	for what, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"no result":       {book(`<row r="3"><c r="C3"><f>1+1</f><v></v></c></row>`).zip(t), "cell C3: its formula has no result yet: open the workbook"},
+		"error":           {book(`<row><c><v>1</v></c><c t="e"><f>x</f><v>#N/A</v></c></row>`).zip(t), "cell B1: it has the error #N/A: correct"},
+		"no archive":      {[]byte("PK\x03\x04nothing"), "is damaged"},
+		"no workbook":     {parts{"contacts.csv": "name"}.zip(t), "ZIP archive, not a workbook: unpack it"},
+		"no sheet":        {without("xl/worksheets/sheet1.xml").zip(t), "a part is missing"},
+		"no list":         {without("xl/workbook.xml").zip(t), "a part is missing"},
+		"no relations":    {without("xl/_rels/workbook.xml.rels").zip(t), "a part is missing"},
+		"binary":          {binary.zip(t), ".xlsb"},
+		"no end":          {open.zip(t), "unexpected EOF"},
+		"no XML":          {book("<row").zip(t), "is damaged"},
+		"entities":        {book("<row><c><v>&lol;</v></c></row>").zip(t), "is damaged"},
+		"no shared text":  {book(`<row><c t="s"><v>1</v></c></row>`).with("sharedStrings", "<sst><si><t>a</t></si></sst>").zip(t), `no shared text "1"`},
+		"far column":      {book(`<row r="1"><c r="XFE1"><v>1</v></c></row>`).zip(t), "behind column XFD"},
+		"large cell":      {book(`<row><c t="inlineStr"><is><t>` + large(1<<20+5000) + `</t></is></c></row>`).zip(t), "more than 1024 KiB"},
+		"cell of runs":    {book(`<row><c t="inlineStr"><is>` + strings.Repeat(`<t>`+large(1<<19)+`</t>`, 3) + `</is></c></row>`).zip(t), "more than 1024 KiB"},
+		"large row":       {book(`<row r="7">`+strings.Repeat(`<c t="s"><v>0</v></c>`, 10)+`</row>`).with("sharedStrings", `<sst><si><t>`+large(200<<10)+`</t></si></sst>`).zip(t), "row 7 has more than 1024 KiB"},
+		"large attribute": {book(`<row r="` + large(2<<20) + `"/>`).zip(t), "more than 1024 KiB"},
+		"large styles":    {book("").with("styles", "<styleSheet>"+strings.Repeat(strings.Repeat("<xf/>", 1000), 4000)).zip(t), "when unpacked"},
+		"many files":      {manyFiles(t), "too many files"},
+	} {
+		_, err := readAll(t, c.file, "")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", what, err, c.want)
+		}
+	}
+	changed := book(`<row><c><v>1</v></c></row>`).zip(t)
+	at := bytes.Index(changed, []byte("PK\x07\x08")) // a sum
+	for at >= 0 && at < len(changed)-4 {
+		changed[at+4]++
+		next := bytes.Index(changed[at+4:], []byte("PK\x07\x08"))
+		if next < 0 {
+			break
+		}
+		at += 4 + next
+	}
+	for i := range changed { // the directory's, too, which counts
+		if bytes.HasPrefix(changed[i:], []byte("PK\x01\x02")) {
+			changed[i+16]++
+		}
+	}
+	if _, err := readAll(t, changed, ""); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a changed workbook: %v", err)
+	}
+}
+
+func manyFiles(t *testing.T) []byte {
+	t.Helper()
+	b := book("")
+	for i := range 50_000 {
+		b[fmt.Sprintf("xl/%090d", i)] = ""
+	}
+	return b.zip(t)
+}
+
+// endless repeats a text.
+type endless struct {
+	text     string
+	at, left int
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	for n < len(p) && (e.left > 0 || e.at > 0) {
+		taken := copy(p[n:], e.text[e.at:])
+		n, e.left, e.at = n+taken, e.left-taken, (e.at+taken)%len(e.text)
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Hundreds of megabytes of unpacked rows and shared texts take little memory, and more than the limit is refused.
+func TestBombs(t *testing.T) { // not beside other tests, because it measures the heap
+	for what, c := range map[string]struct {
+		part, text string
+		size       int
+		want       string
+	}{
+		"rows":          {"xl/worksheets/sheet1.xml", "<row><c><v>123456</v></c></row>", 16 << 20, ""},
+		"blank cells":   {"xl/worksheets/sheet1.xml", strings.Repeat("<c/>", 1000), 16 << 20, "unexpected EOF"},
+		"depth":         {"xl/worksheets/sheet1.xml", strings.Repeat("<a>", 1000), 16 << 20, "unexpected EOF"},
+		"shared texts":  {"xl/sharedStrings.xml", "<si><t>" + strings.Repeat("x", 1000) + "</t></si>", 32 << 20, ""},
+		"many texts":    {"xl/sharedStrings.xml", strings.Repeat("<si/>", 1000), 32 << 20, "more than 5000000 different texts"},
+		"large comment": {"xl/sharedStrings.xml", "<!-- " + strings.Repeat("x", 2<<20), 8 << 20, "more than 1024 KiB"},
+	} {
+		b := book("").with("sharedStrings", "")
+		var file bytes.Buffer
+		w := zip.NewWriter(&file)
+		for name, content := range b {
+			part, err := w.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != c.part {
+				_, _ = io.WriteString(part, content)
+				continue
+			}
+			begin := "<sst>"
+			if name != "xl/sharedStrings.xml" {
+				begin = "<worksheet><sheetData>"
+			}
+			if what == "blank cells" {
+				begin += "<row>"
+			}
+			_, _ = io.WriteString(part, begin)
+			if _, err := io.Copy(part, &endless{text: c.text, left: c.size}); err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" && name != "xl/sharedStrings.xml" {
+				_, _ = io.WriteString(part, "</sheetData></worksheet>")
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		peak := peakOf(func() {
+			reader, err := xlsx.Open(&file, t.TempDir(), "")
+			if err == nil {
+				for err == nil {
+					_, _, err = reader.Read()
+				}
+				_ = reader.Close()
+			}
+			if c.want == "" && !errors.Is(err, io.EOF) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: got %v, want %q", what, err, c.want)
+			}
+		})
+		if peak > 48<<20 {
+			t.Errorf("%s: it takes %d MiB", what, peak>>20)
+		}
+	}
+}
+
+// peakOf returns how much the heap grows at most while do runs, as far as a sampler sees it.
+func peakOf(do func()) (peak uint64) {
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	begin, end, seen := heap(), make(chan struct{}), make(chan uint64)
+	go func() {
+		most, tick := uint64(0), time.NewTicker(20*time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				seen <- most
+				return
+			case <-tick.C:
+				most = max(most, heap())
+			}
+		}
+	}()
+	do()
+	close(end)
+	return max(<-seen, begin) - begin
+}
