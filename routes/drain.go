@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/routine"
 
 	"contactbase/internal/fault"
 	"contactbase/routes/envelope"
@@ -74,6 +75,17 @@ func (d *drain) end() {
 	if d.ending && d.running == 0 {
 		close(d.empty)
 	}
+}
+
+// background runs what a running request leaves behind on a goroutine of its own, as part of that request.
+func (d *drain) background(do func()) {
+	d.mu.Lock()
+	d.running++
+	d.mu.Unlock()
+	routine.FireAndForget(func() {
+		defer d.end()
+		do()
+	})
 }
 
 func (d *drain) wait(timeout time.Duration) {

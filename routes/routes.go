@@ -87,7 +87,8 @@ func Bind(app core.App, config Config) {
 	})
 	events := feed.New(app, feed.Config{
 		Watcher: config.Watcher, Newest: config.newestVisibleEvent,
-		Permit: func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
+		Permit:     func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
+		Background: drain.background,
 	})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		s := &server{

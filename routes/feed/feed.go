@@ -23,6 +23,9 @@ type Config struct {
 	Watcher *event.Watcher                             // notifies readers of new events; runs while the program serves
 	Newest  func(ctx context.Context) (*string, error) // returns the id of the newest event that clients may see, nil for all
 	Permit  func(reader *credential.Identity) error    // repeats the checks of what the reader may do
+
+	// Background runs a stream that outlives its handler; the server waits for it before it stops.
+	Background func(stream func())
 }
 
 // Feed has what all its readers share.

@@ -55,7 +55,7 @@ func (r *reader) stream() error {
 		return follow()
 	}
 	r.e = nil // it is as large as everything else that a waiting reader keeps
-	routine.FireAndForget(func() {
+	r.Background(func() {
 		if err := follow(); err != nil {
 			r.app.Logger().Error("streaming events", "error", err)
 		}
