@@ -40,8 +40,7 @@ func open(t *testing.T, config app.Config) *app.App {
 
 func openEmpty(t *testing.T, config app.Config) *app.App {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "pb_data")
-	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
+	base := newBase(filepath.Join(t.TempDir(), "pb_data"), "")
 	a := app.New(base, config)
 	if err := base.Bootstrap(); err != nil {
 		t.Fatal(err)
@@ -53,6 +52,14 @@ func openEmpty(t *testing.T, config app.Config) *app.App {
 		}
 	})
 	return a
+}
+
+// newBase returns PocketBase on a data directory, with the encryption key in a variable, "" for none. It does not watch for changes by other
+// processes: it would reload them 50 ms later, even if its database is closed by then.
+func newBase(folder, variable string) *core.BaseApp {
+	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, EncryptionEnv: variable, DBConnect: sqlite.Connect(sqlite.Normal)})
+	base.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")
+	return base
 }
 
 // serve runs what happens before the program listens.

@@ -10,7 +10,6 @@ import (
 
 	"contactbase/internal/app"
 	"contactbase/internal/secret"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -20,7 +19,7 @@ const firstKey, secondKey = "CONTACTBASE_TEST_FIRST_KEY", "CONTACTBASE_TEST_SECO
 // reopen opens the data directory with the key in the variable, "" for none.
 func reopen(t *testing.T, folder, variable string) (core.App, error) {
 	t.Helper()
-	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, EncryptionEnv: variable, DBConnect: sqlite.Connect(sqlite.Normal)})
+	base := newBase(folder, variable)
 	app.New(base, app.Config{})
 	err := base.Bootstrap()
 	t.Cleanup(func() { _ = base.ResetBootstrapState() })
@@ -122,7 +121,7 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 // Other errors while opening a data directory are not mistaken for a wrong key.
 func TestOtherErrorsAreNotAWrongKey(t *testing.T) {
 	t.Parallel()
-	base := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), DBConnect: sqlite.Connect(sqlite.Normal)})
+	base := newBase(t.TempDir(), "")
 	app.New(base, app.Config{})
 	other := errors.New("something else")
 	base.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {

@@ -17,7 +17,6 @@ import (
 	"contactbase/internal/replica"
 	"contactbase/internal/replica/fakes3"
 	objects "contactbase/internal/replica/store"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -36,7 +35,7 @@ func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fake
 			t.Fatal(err)
 		}
 	}
-	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
+	base := newBase(folder, "")
 	a := app.New(base, app.Config{Replica: copied})
 	if err := base.Bootstrap(); err != nil {
 		t.Fatal(err)
