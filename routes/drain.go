@@ -31,7 +31,9 @@ func bindDrain(app core.App) *drain {
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseDrain",
 		Func: func(e *core.TerminateEvent) error {
-			d.wait(drainTimeout)
+			if left := d.wait(drainTimeout); left > 0 {
+				app.Logger().Warn("stopping with requests still running", "requests", left)
+			}
 			return e.Next()
 		},
 		Priority: -10000, // before the server is shut down
@@ -88,7 +90,8 @@ func (d *drain) background(do func()) {
 	})
 }
 
-func (d *drain) wait(timeout time.Duration) {
+// wait refuses new requests, and waits for the running ones. It returns how many are left.
+func (d *drain) wait(timeout time.Duration) (left int) {
 	d.mu.Lock()
 	first := !d.ending
 	d.ending = true
@@ -100,6 +103,9 @@ func (d *drain) wait(timeout time.Duration) {
 	case <-d.empty:
 	case <-time.After(timeout):
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.running
 }
 
 // refuseWrites makes the API read-only while an older data directory is upgraded. Reads that need what it does not have yet also

@@ -1,6 +1,7 @@
 package routes_test
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,6 +56,28 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 	}
 	if err := <-terminated; err != nil {
 		t.Error(err)
+	}
+}
+
+// A stream whose client does not read ends with the server, which does not wait for it as long as for a request.
+func TestStalledStreamsEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	f.App.Settings().Logs.MaxDays = 5 // PocketBase's tests keep none
+	client.Do("POST", contactsPath, `{"name":"Ada"}`)
+	testkit.Execute(t, f.App, "UPDATE events SET payload = json_object('long', hex(zeroblob(8 * 1024 * 1024)))", nil) // more than the kernel buffers
+	response := requestStream(t, client, "?after=")
+	defer response.Body.Close()
+	if _, err := response.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.App.OnTerminate().Trigger(&core.TerminateEvent{App: f.App}); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range logs(t, f.App, 0) {
+		if row.Level >= int(slog.LevelWarn) {
+			t.Errorf("the log has %s %v", row.Message, row.Data)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -38,8 +39,8 @@ type Watcher struct {
 	app   core.App
 	upTo  func() *string // returns the id of the last visible event; nil, or returns nil, if all are visible
 	wake  chan struct{}
-	ended chan struct{} // closed by End
-	end   func()
+	ended context.Context // canceled by End
+	end   context.CancelFunc
 
 	mu       sync.Mutex
 	byTenant map[string]*audience
@@ -68,8 +69,8 @@ type Subscription struct {
 
 // NewWatcher returns a watcher that does nothing before Run.
 func NewWatcher(app core.App) *Watcher {
-	w := &Watcher{app: app, wake: make(chan struct{}, 1), ended: make(chan struct{}), byTenant: map[string]*audience{}}
-	w.end = sync.OnceFunc(func() { close(w.ended) })
+	w := &Watcher{app: app, wake: make(chan struct{}, 1), byTenant: map[string]*audience{}}
+	w.ended, w.end = context.WithCancel(context.Background())
 	return w
 }
 
@@ -81,7 +82,10 @@ func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 func (w *Watcher) Wake() { signal(w.wake) }
 
 // Ended returns a channel that is closed by End.
-func (w *Watcher) Ended() <-chan struct{} { return w.ended }
+func (w *Watcher) Ended() <-chan struct{} { return w.ended.Done() }
+
+// OnEnd runs f on a goroutine of its own after End, unless stop is called before.
+func (w *Watcher) OnEnd(f func()) (stop func() bool) { return context.AfterFunc(w.ended, f) }
 
 // End ends Run, and tells all subscribers to stop waiting.
 func (w *Watcher) End() { w.end() }
@@ -130,7 +134,7 @@ func (w *Watcher) Run(changed func() bool) {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-w.ended:
+		case <-w.Ended():
 			return
 		case <-w.wake:
 			w.poll()

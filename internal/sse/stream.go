@@ -16,14 +16,17 @@ const MediaType = "text/event-stream"
 // Heartbeat is a comment, which clients ignore.
 const Heartbeat = ":\n\n"
 
-// timeout is how long a write may take.
-const timeout = 30 * time.Second
+const (
+	timeout    = 30 * time.Second // of a write
+	endTimeout = time.Second      // of a write during which the server stops
+)
 
 // Stream is a stream to a client. With HTTP/1 it hijacks the connection, because net/http needs four times as much memory for an idle
 // connection. With HTTP/2 it writes to the response.
 type Stream struct {
 	conn    net.Conn // the hijacked connection; nil with HTTP/2
 	chunked bool     // whether conn uses the chunked transfer coding of HTTP/1.1
+	broken  bool     // whether a write to conn failed
 
 	response http.ResponseWriter // nil with a hijacked connection
 	gone     <-chan struct{}     // closed when the client disconnects; nil with a hijacked connection
@@ -56,6 +59,7 @@ func (s *Stream) Send(b []byte) bool {
 		}
 		_ = s.conn.SetWriteDeadline(time.Now().Add(timeout))
 		_, err := s.conn.Write(b)
+		s.broken = err != nil
 		return err == nil
 	}
 	server := http.NewResponseController(s.response)
@@ -68,12 +72,20 @@ func (s *Stream) Send(b []byte) bool {
 	return server.Flush() == nil && server.SetWriteDeadline(time.Time{}) == nil
 }
 
+// Hurry fails a write to a hijacked connection whose client does not read, instead of letting it take all its time. It may be called at any
+// time, by any goroutine.
+func (s *Stream) Hurry() {
+	if s.IsHijacked() {
+		_ = s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
+	}
+}
+
 // Close ends the stream.
 func (s *Stream) Close() {
 	if !s.IsHijacked() {
 		return
 	}
-	if s.chunked {
+	if s.chunked && !s.broken {
 		_, _ = s.conn.Write([]byte("0\r\n\r\n")) // the client may have disconnected
 	}
 	_ = s.conn.Close()

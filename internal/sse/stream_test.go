@@ -81,3 +81,35 @@ func TestSendToDisconnectedClient(t *testing.T) {
 	conn.Close()
 	<-noticed
 }
+
+// Hurry ends a write to a client that does not read. The client can tell that the stream is incomplete.
+func TestHurry(t *testing.T) {
+	t.Parallel()
+	streams := make(chan *sse.Stream, 1)
+	sent := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		out := sse.NewStream(w, r)
+		streams <- out
+		go func() {
+			defer out.Close()
+			sent <- out.Send(make([]byte, 16<<20)) // more than the kernel buffers
+		}()
+	}))
+	t.Cleanup(server.Close)
+	response, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, err := response.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	(<-streams).Hurry()
+	if <-sent {
+		t.Error("everything is sent to a client that does not read")
+	}
+	if _, err := io.Copy(io.Discard, response.Body); err == nil {
+		t.Error("the stream ends as if it were complete")
+	}
+}

@@ -49,6 +49,7 @@ func (r *reader) stream() error {
 	follow := func() error {
 		defer events.Close()
 		defer out.Close()
+		defer r.Watcher.OnEnd(out.Hurry)()
 		return r.follow(events, page, out)
 	}
 	if !out.IsHijacked() {
