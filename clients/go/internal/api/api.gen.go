@@ -1290,7 +1290,7 @@ type ClientInterface interface {
 	//
 	// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
-	// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+	// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 	//
 	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
@@ -1308,7 +1308,7 @@ type ClientInterface interface {
 	//
 	// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
-	// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+	// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 	//
 	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
@@ -1584,7 +1584,7 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 //
 // Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 // custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
-// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 //
 // Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 // unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
@@ -1612,7 +1612,7 @@ func (c *Client) MergeContactsWithBody(ctx context.Context, id ContactId, params
 //
 // Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 // custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
-// value wins. If the contacts have different `externalId`s, `fields` must say whose remains. Files are not taken over.
+// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 //
 // Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 // unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
