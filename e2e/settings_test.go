@@ -83,7 +83,7 @@ func TestRefusedSettings(t *testing.T) {
 	i := newInstallation(t)
 	path := i.settingsFile("retentionDays: 0\n")
 	for variable, says := range map[string]string{
-		"CONTACTBASE_CONFIG=" + path:           path + ", line 1: retentionDays must be at least 1",
+		"CONTACTBASE_CONFIG=" + path:           path + ", line 1: retentionDays must be from 1 to 36500",
 		"CONTACTBASE_RETENTION_DAY=7":          "the environment variable CONTACTBASE_RETENTION_DAY is not a setting",
 		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT must be a whole number, not "long"`,
 		"CONTACTBASE_DEBUG_ADDR=0.0.0.0:1":     "CONTACTBASE_DEBUG_ADDR must be a loopback address",

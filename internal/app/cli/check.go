@@ -17,6 +17,9 @@ const (
 	mostPerEndpoint = 1_000
 )
 
+// mostDays is a century. More than 106,751 days exceed time.Duration.
+const mostDays = 36_500
+
 // check returns an error if a setting is invalid.
 func (c *config) check(flags *pflag.FlagSet) error {
 	name := func(flag string) string { return c.settings.Name(flags.Lookup(flag)) }
@@ -29,11 +32,11 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.debugAddr != "" && !isLoopback(c.debugAddr) {
 		return fmt.Errorf("%s must be a loopback address such as 127.0.0.1:6060", name("debugAddr"))
 	}
-	if c.retentionDays < 1 {
-		return fmt.Errorf("%s must be at least 1", name("retentionDays"))
+	if c.retentionDays < 1 || c.retentionDays > mostDays {
+		return fmt.Errorf("%s must be from 1 to %d", name("retentionDays"), mostDays)
 	}
-	if c.auditRetentionDays < 1 {
-		return fmt.Errorf("%s must be at least 1", name("auditRetentionDays"))
+	if c.auditRetentionDays < 1 || c.auditRetentionDays > mostDays {
+		return fmt.Errorf("%s must be from 1 to %d", name("auditRetentionDays"), mostDays)
 	}
 	if c.minFreeDisk < 0 {
 		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))

@@ -50,8 +50,10 @@ func TestServeHasTheSettings(t *testing.T) {
 func TestRefusedSettings(t *testing.T) {
 	t.Parallel()
 	for flag, says := range map[string]string{
-		"--retentionDays=0":            "--retentionDays must be at least 1",
-		"--auditRetentionDays=0":       "--auditRetentionDays must be at least 1",
+		"--retentionDays=0":            "--retentionDays must be from 1 to 36500",
+		"--retentionDays=106752":       "--retentionDays must be from 1 to 36500",
+		"--auditRetentionDays=999999":  "--auditRetentionDays must be from 1 to 36500",
+		"--auditRetentionDays=0":       "--auditRetentionDays must be from 1 to 36500",
 		"--retentionDays=abc":          `--retentionDays must be a whole number, not "abc"`,
 		"--minFreeDisk=-1":             "--minFreeDisk must be at least 0",
 		"--debugAddr=0.0.0.0:6060":     "--debugAddr must be a loopback address",
