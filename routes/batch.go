@@ -69,7 +69,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	}
 	b, err := parseBatch(e.App, body.object) // before the transaction, for which other writers wait
 	if err != nil {
-		return err
+		return request.refuse(e.App, err)
 	}
 	end, err := s.begin(request)
 	if err != nil {

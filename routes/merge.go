@@ -36,7 +36,7 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 	}
 	m, err := newMerge(e, caller.TenantID, id, object)
 	if err != nil {
-		return err
+		return request.refuse(e.App, err)
 	}
 	end, err := s.begin(request)
 	if err != nil {

@@ -202,6 +202,9 @@ func TestMergeIsRepeatable(t *testing.T) {
 		again.Header.Get("Idempotency-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
 		t.Errorf("the answers are %d %s and %d %s", first.Status, first.Body, again.Status, again.Body)
 	}
+	if got := client.Do("POST", mergePath(ada), `{"from":[]}`, "Idempotency-Key", "one"); got.Status != 422 {
+		t.Errorf("an invalid body gives %d %s", got.Status, got.Body)
+	}
 	if got := client.Do("POST", mergePath(ada), `{"from":["`+last+`"]}`, "Idempotency-Key", "one"); got.Status != 422 {
 		t.Errorf("another body is answered %d %s", got.Status, got.Body)
 	}

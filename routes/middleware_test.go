@@ -353,6 +353,24 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("there are %d contacts, not 6 (%v)", total, err)
 	}
 
+	// a repeat does not undo a deletion
+	gone := client.Do("POST", contactsPath, `{"name":"Eve"}`, "Idempotency-Key", "k-3").Data()["id"].(string)
+	record, err := f.App.FindRecordById("contacts", gone)
+	if err == nil {
+		err = f.App.Delete(record)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"name":"Eve"}`, body} {
+		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", "k-3"); got.Status != 422 || got.Code() != "idempotency_key_reused" {
+			t.Errorf("after the deletion of its contact %s gives %d %s", body, got.Status, got.Body)
+		}
+	}
+	if left := testkit.Count(t, f.App, "SELECT count(*) FROM _idempotency WHERE body LIKE '%Eve%'", nil); left != 0 {
+		t.Error("the deleted contact is in a remembered response")
+	}
+
 	// another process remembers, and forgets after 24 hours
 	secondBase := testkit.Serve(t, testkit.Reopen(t, f.App))
 	second := testkit.NewClient(t, secondBase, client.Header.Get("X-API-Key"))

@@ -15,6 +15,9 @@ import (
 // errReplayed means that the request has been answered before: it does nothing and gets the same response.
 var errReplayed = errors.New("the request has been answered before")
 
+// errErased is the response to a repeat whose contact was deleted. Applying the request again would undo that.
+var errErased = fault.New(fault.IdempotencyKeyReused, "A request with this Idempotency-Key has succeeded, but its contact was deleted since; to apply it again, send a new key.")
+
 // idempotentRequest is a request that is applied once for its idempotency key, if it has one.
 type idempotentRequest struct {
 	tenant          string
@@ -54,7 +57,7 @@ func (s *server) begin(r *idempotentRequest) (end func(), err error) {
 	return end, nil
 }
 
-// find looks up the stored response. It returns errReplayed if there is one.
+// find looks up the stored response. It returns errReplayed if there is one, and errErased if its contact was deleted.
 func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	if r.id == "" {
 		return nil
@@ -62,10 +65,21 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	if r.answer, err = idempotency.Find(tx, r.tenant, r.id, r.fingerprint, time.Now()); err != nil {
 		return err
 	}
-	if r.replayed = r.answer != nil; r.replayed {
+	if r.replayed = r.answer != nil; r.replayed && r.answer.Body == "" {
+		return errErased
+	}
+	if r.replayed {
 		return errReplayed
 	}
 	return nil
+}
+
+// refuse returns the error of an invalid request, or that its key was used with another one.
+func (r *idempotentRequest) refuse(app core.App, invalid error) error {
+	if err := r.find(sqlite.ReaderOf(app)); errors.Is(err, idempotency.ErrReused) {
+		return err
+	}
+	return invalid
 }
 
 // remember makes this the response, and returns the statements that store it for repeats.

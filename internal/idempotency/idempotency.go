@@ -32,8 +32,8 @@ var ErrReused = fault.New(fault.IdempotencyKeyReused, "The Idempotency-Key was u
 type Answer struct {
 	Status   int
 	Location string // of the Location header; "" for none
-	Body     string
-	Contact  string // id of the contact in the body, with which the response is erased
+	Body     string // "" after the contact in it was deleted
+	Contact  string // id of the contact in the body, with which the body is erased
 	Tenant   string // id of the tenant
 
 	// InboundRequest is the id of the inbound request whose result is the body's data, or "". Such a body is not stored again, and the response is
@@ -98,13 +98,13 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 	}), nil
 }
 
-// Forget deletes the responses about contacts, given by their ids.
-func Forget(tx core.App, contacts []string) error {
+// Erase erases the bodies of the responses about contacts, given by their ids. Repeats of the requests are still known.
+func Erase(tx core.App, contacts []string) error {
 	_, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "DELETE FROM `_idempotency` WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
+		Text: "UPDATE `_idempotency` SET `body` = '' WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
 	}})
 	if err != nil {
-		return fmt.Errorf("deleting the remembered responses about %d contacts: %w", len(contacts), err)
+		return fmt.Errorf("erasing the remembered responses about %d contacts: %w", len(contacts), err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-func TestForgetAndPrune(t *testing.T) {
+func TestEraseAndPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
@@ -68,18 +68,23 @@ func TestForgetAndPrune(t *testing.T) {
 		return ids
 	}
 	for id, contact := range map[string]string{"a": "c1", "b": "c2", "c": ""} {
-		remember(t, app, id, "request", &idempotency.Answer{Status: 201, Contact: contact, Tenant: tenant}, now)
+		remember(t, app, id, "request", &idempotency.Answer{Status: 201, Body: "{}", Contact: contact, Tenant: tenant}, now)
 	}
 	remember(t, app, "d", "request", &idempotency.Answer{Status: 201, Tenant: tenant}, now.Add(time.Second))
 	for _, contact := range []string{"c1", ""} {
-		if err := idempotency.Forget(app, []string{contact}); err != nil {
+		if err := idempotency.Erase(app, []string{contact}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if ids := left(); len(ids) != 3 || ids[0] != "b" {
-		t.Errorf("after forgetting a contact, %v are left", ids)
+	if ids := left(); len(ids) != 4 {
+		t.Errorf("after erasing a contact, %v are left", ids)
 	}
-	for _, want := range []int{1, 1, 0} {
+	for id, want := range map[string]string{"a": "", "b": "{}", "c": "{}"} {
+		if found, err := idempotency.Find(sqlite.ReaderOf(app), tenant, id, "request", now); err != nil || found == nil || found.Body != want {
+			t.Errorf("after erasing a contact, the response %s is %+v (%v)", id, found, err)
+		}
+	}
+	for _, want := range []int{1, 1, 1, 0} {
 		if gone, err := idempotency.Prune(app, 1, now.Add(idempotency.Window)); err != nil || gone != want {
 			t.Errorf("deleted %d (%v), want %d", gone, err, want)
 		}

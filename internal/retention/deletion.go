@@ -73,7 +73,7 @@ func EraseContacts(tx core.App, deliveries delivery.Participant, tenantID string
 			later = append(later, []any{c.ID, strings.Join(people, " ")})
 		}
 	}
-	if err := idempotency.Forget(tx, ids); err != nil {
+	if err := idempotency.Erase(tx, ids); err != nil {
 		return err
 	}
 	return note(tx, contact.CollectionName, later...)

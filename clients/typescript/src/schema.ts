@@ -2109,7 +2109,7 @@ export interface components {
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
-         *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
+         *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
          *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
          *     | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
@@ -3476,7 +3476,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `idempotency_key_reused`: this `Idempotency-Key` was used with a different body. */
+        /**
+         * @description `idempotency_key_reused`: this `Idempotency-Key` was used with a different body, or the contact of the first response was
+         *     deleted.
+         */
         IdempotencyKeyReused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
