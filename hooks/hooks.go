@@ -18,6 +18,7 @@ func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender
 	bindAudit(app)
 	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})
 	bindRecipients(app, deliveries)
+	bindInput(app)
 	bindPartialUpdates(app)
 	bindOwners(app, wake)
 	bindCredentials(app)

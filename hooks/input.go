@@ -1,0 +1,60 @@
+package hooks
+
+import (
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+	"github.com/spf13/cast"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/inbound"
+	"contactbase/internal/member"
+	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
+)
+
+// bindInput refuses values that PocketBase would replace by none: an unreadable `revoked` would leave a key in use.
+func bindInput(app core.App) {
+	collections := []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
+	app.OnRecordCreateRequest(collections...).BindFunc(refuseUnreadable)
+	app.OnRecordUpdateRequest(collections...).BindFunc(refuseUnreadable)
+}
+
+func refuseUnreadable(e *core.RecordRequestEvent) error {
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil { // unlike RequestInfo, whose values PocketBase has read already
+		return e.BadRequestError("The request body could not be read.", err)
+	}
+	faults := validation.Errors{}
+	for _, field := range e.Collection.Fields {
+		if value := sent[field.GetName()]; value != nil && value != "" && !isReadable(field, value) {
+			faults[field.GetName()] = validation.NewError("validation_invalid_value", "Must be "+rules[field.Type()]+".")
+		}
+	}
+	if len(faults) > 0 {
+		return e.BadRequestError("The record is invalid.", faults)
+	}
+	return e.Next()
+}
+
+// rules complete "Must be" for each type of field whose values isReadable checks.
+var rules = map[string]string{
+	core.FieldTypeDate:   "a date and time such as 2027-01-31T12:00:00Z",
+	core.FieldTypeBool:   "true or false",
+	core.FieldTypeNumber: "a number",
+}
+
+// isReadable reports whether PocketBase can read the value of a field.
+func isReadable(field core.Field, value any) bool {
+	var err error
+	switch field.Type() {
+	case core.FieldTypeDate:
+		date, wrong := types.ParseDateTime(value)
+		return wrong == nil && !date.IsZero()
+	case core.FieldTypeBool:
+		_, err = cast.ToBoolE(value)
+	case core.FieldTypeNumber:
+		_, err = cast.ToFloat64E(value)
+	}
+	return err == nil
+}
