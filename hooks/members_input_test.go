@@ -183,6 +183,13 @@ func TestMembersReachNothingPrivate(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("the receiver got %d calls", calls.Load())
 	}
+	// such a URL, which the settings may have allowed before, prevents no other change
+	for _, client := range []*testkit.Client{ada, superuser} {
+		d.expect(200, client, "PATCH", path+"/"+id, `{"disabled":true,"name":"x"}`)
+		d.expect(200, client, "POST", "/api/integrations/webhooks/"+id+"/rotate", "")
+		d.expect(200, client, "PATCH", path+"/"+id, `{"disabled":false}`)
+	}
+	d.expect(400, ada, "PATCH", path+"/"+id, `{"url":"`+receiver.URL+`/other"}`)
 }
 
 func TestMembersDeliverNothingPrivate(t *testing.T) {
