@@ -8,8 +8,10 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
 
@@ -72,6 +74,7 @@ func FaultOf(err error) *fault.Error {
 	var known *fault.Error
 	var fields fault.Fields
 	var routed *router.ApiError
+	var record validation.Errors
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -83,9 +86,20 @@ func FaultOf(err error) *fault.Error {
 		return Unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
 		return routerFault(routed, err)
+	case errors.As(err, &record):
+		return invalidRecord(record)
 	default:
 		return internalFault(err)
 	}
+}
+
+// invalidRecord translates the errors of a record, such as that of a field that an admin has added and made required.
+func invalidRecord(faults validation.Errors) *fault.Error {
+	fields := fault.Fields{}
+	for name, wrong := range faults {
+		fields[name] = fault.Field{Code: fault.CodeInvalidValue, Message: strings.TrimRight(wrong.Error(), ".")}
+	}
+	return fault.InvalidRequest(fields)
 }
 
 // routerFault translates PocketBase's own errors. A 400 that is not about the request's size or media type is a defect of ours:

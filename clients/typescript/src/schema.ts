@@ -3783,6 +3783,19 @@ export interface components {
             };
         };
         /**
+         * @description `validation_failed`: the record lacks a required field that an admin has added; see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8.
+         */
+        InvalidRotation: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
          * @description `invalid_json`: the body is malformed. `validation_failed`: see `fields`; for `filter`, with the position of the error.
          *     `invalid_parameter`: the URL is not valid UTF-8.
          */
@@ -4859,7 +4872,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretResponse"];
                 };
             };
-            400: components["responses"]["PlainInvalidParameter"];
+            400: components["responses"]["InvalidRotation"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -5036,7 +5049,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
-            400: components["responses"]["PlainInvalidParameter"];
+            400: components["responses"]["InvalidRotation"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
