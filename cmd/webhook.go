@@ -22,7 +22,7 @@ var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter",
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookColumns...), webhookRotate(app),
-		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app),
+		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
 
@@ -85,20 +85,31 @@ func webhookRotate(app core.App) *cobra.Command {
 	}
 }
 
-func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender) *cobra.Command {
+func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return &cobra.Command{
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
 		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
+			record, err := app.FindRecordById(webhook.CollectionName, args[0])
+			if err != nil {
+				return notFound(err, "webhook", args[0])
+			}
+			if host := safehttp.Host(record.GetString("url")); reach.Refuses(host) { // a failed attempt would count against the webhook
+				return fmt.Errorf("%s is a private address, which this command may not reach: pass the --webhookAllow of the server, or set it in the configuration", host)
+			}
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
+			var status any // nil without a response
+			if attempt.Status != 0 {
+				status = attempt.Status
+			}
 			if err := printOne(command, row{
 				{"delivery", attempt.DeliveryID},
-				{"status", attempt.Status},
+				{"status", status},
 				{"error", attempt.Error},
 				{"durationMs", attempt.Duration.Milliseconds()},
 				{"response", attempt.ResponseBody},

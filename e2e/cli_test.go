@@ -233,7 +233,7 @@ func TestServedAddresses(t *testing.T) {
 	}
 }
 
-// A webhook to a private address causes a warning if private addresses are not allowed.
+// A webhook to a private address causes a warning if private addresses are not allowed. A test event to it counts as no failure.
 func TestWarningOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -242,6 +242,19 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 		got := i.run("webhook", "create", "Acme", address)
 		if got.code != 0 || strings.Contains(got.stderr, "--webhookAllow") != warned {
 			t.Errorf("%s exits with %d and prints %q", address, got.code, got.stderr)
+		}
+	}
+	for _, webhook := range i.many("webhook", "list") {
+		if webhook["url"] == "https://example.com" {
+			continue
+		}
+		id, refused := str(t, webhook, "id"), webhook["url"] != "http://127.0.0.1:1"
+		got := i.run("webhook", "ping", id)
+		if got.code != 1 || strings.Contains(got.stderr, "pass the --webhookAllow of the server") != refused || refused && !oneLine(got.stderr) {
+			t.Errorf("a ping of %v exits with %d and prints %q", webhook["url"], got.code, got.stderr)
+		}
+		if attempted := strings.Contains(got.stdout, "status      -\n"); attempted == refused || len(i.many("delivery", "list", id)) > 0 == refused {
+			t.Errorf("a ping of %v prints %q", webhook["url"], got.stdout)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"syscall"
@@ -43,7 +44,7 @@ func describe(err error) string {
 	}
 	switch {
 	case errors.As(err, &blocked):
-		return "blocked address: " + blocked.Address + " is not a public address, and neither webhookAllow nor allowPrivateWebhooks permits it"
+		return blockedAddress(blocked.Address)
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
 	case errors.Is(err, safehttp.ErrTooMuch):
@@ -69,6 +70,15 @@ func describe(err error) string {
 	default:
 		return err.Error()
 	}
+}
+
+// blockedAddress says how to open an address with a port.
+func blockedAddress(address string) string {
+	open := "--webhookAllow"
+	if there, err := netip.ParseAddrPort(address); err == nil {
+		open += " " + netip.PrefixFrom(there.Addr().WithZone(""), there.Addr().BitLen()).String()
+	}
+	return "blocked address: " + address + " is not a public address; to let webhooks reach it, start the server or command with " + open
 }
 
 // reason returns why a certificate is invalid, without the generic words around it.

@@ -310,7 +310,7 @@ func TestSenderNamesWhatIsWrong(t *testing.T) {
 		{"refused", client(), "http://" + closed.Addr().String(), "connection refused"},
 		{"unknown name", client(), "http://hooks.example.256/", "dns: the host hooks.example.256 does not exist"},
 		{"no DNS", unresolvable, "http://hooks.example.com/", "dns: the host hooks.example.com could not be resolved"},
-		{"blocked", client(), "http://169.254.169.254/latest?token=hunter2", "blocked address: 169.254.169.254:80 is not a public address"},
+		{"blocked", client(), "http://169.254.169.254/latest?token=hunter2", "blocked address: 169.254.169.254:80 is not a public address; to let webhooks reach it, start the server or command with --webhookAllow 169.254.169.254/32"},
 		{"malformed", client(), "http://exa mple.com/?token=hunter2", "invalid character"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
