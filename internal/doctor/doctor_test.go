@@ -75,7 +75,7 @@ func TestFindings(t *testing.T) {
 		"a notice without a tenant":  {"INSERT INTO _notices VALUES ('n', 'webhook.failing', '', '1', 'gone', '{}', '', '')", 0, "orphans failed: 1 rows of _notices whose tenant is not in tenants", "tenant <> ''"},
 		"a deletion":                 {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: data of 1 deleted records is still being removed", "let the server run"},
 		"a clock that is slow":       {"SELECT 1", -time.Hour, "clock warning: the newest event is 1h0m0s ahead", "NTP"},
-		"a disabled webhook":         {disabled, 0, "webhooks warning: ", "webhook recover"},
+		"a disabled webhook":         {disabled, 0, "webhooks warning: ", "; contactbase webhook enable "},
 		"a webhook disabled by hand": {"UPDATE webhooks SET disabled = 1", 0, "", ""},
 		"events without deliveries":  {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
 		"events without webhooks":    {"DELETE FROM webhooks", time.Hour, "", ""},

@@ -102,7 +102,7 @@ func (x *examination) webhooks() error {
 			return err
 		}
 		total++
-		again := "enable it in the dashboard, then run contactbase webhook recover " + id + " --since <when it began>"
+		again := "contactbase webhook enable " + id + "; contactbase webhook recover " + id + " --since <when it began>"
 		switch {
 		case disabled && reason != "":
 			faults++
@@ -116,7 +116,7 @@ func (x *examination) webhooks() error {
 	if faults == 0 {
 		found := "no webhooks yet"
 		if total > 0 {
-			found = fmt.Sprintf("webhooks: %d, none failing", total)
+			found = fmt.Sprintf("webhooks: %d, none disabled by failures or failing for over an hour", total)
 		}
 		x.add("webhooks", OK, found, "")
 	}
