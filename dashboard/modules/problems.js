@@ -103,7 +103,7 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
             };
         case "webhook_failing":
             return {
-                text: `${count(times)} of ${plural(of, "attempt")} failed since ${timeName(parseTime(at || ""))}`,
+                text: `${count(times)} of ${plural(of, "attempt")} failed in the hour from ${timeName(parseTime(at || ""))}`,
                 link: "Show deliveries",
                 href: deliveriesPath(id),
             };
