@@ -18,6 +18,9 @@ func offerSuperuser(s *served) func(*core.ServeEvent) error {
 	return func(e *core.ServeEvent) error {
 		e.InstallerFunc = func(app core.App, installer *core.Record, base string) error {
 			command := fmt.Sprintf("%s superuser upsert EMAIL PASSWORD --dir %s", os.Args[0], absolute(app.DataDir()))
+			if env := app.EncryptionEnv(); env != "" {
+				command += " --encryptionEnv " + env
+			}
 			if s.inLog {
 				app.Logger().Warn("no superuser exists yet", "create", command)
 				return nil

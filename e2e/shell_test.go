@@ -13,8 +13,11 @@ import (
 // A server without a superuser prints a link for creating one, once.
 func TestFirstSuperuser(t *testing.T) {
 	t.Parallel()
-	s := newInstallation(t).serve()
+	i := newInstallation(t)
+	i.args, i.env = []string{"--encryptionEnv", "CB_KEY"}, []string{"CB_KEY=0123456789abcdef0123456789abcdef"}
+	s := i.serve()
 	s.await("Or create one in a shell:")
+	s.await(" --dir " + i.data + " --encryptionEnv CB_KEY\n")
 	found := regexp.MustCompile(regexp.QuoteMeta(s.base) + `/_/#/pbinstall/(\S+)`).FindStringSubmatch(s.output.String())
 	if found == nil {
 		t.Fatalf("there is no link:\n%s", s.output)
