@@ -39,6 +39,7 @@ func TestConfigCommand(t *testing.T) {
 		"origins":       {"https://a.example,https://b.example", "file " + path + ", line 3"},
 		"encryptionEnv": {"CONTACTBASE_ENCRYPTION_KEY", "file " + path + ", line 4"},
 		"queryTimeout":  {"30", "default"},
+		"logLevel":      {"info", "default"},
 	} {
 		if shown[name] != want {
 			t.Errorf("%s is shown as %v, want %v", name, shown[name], want)

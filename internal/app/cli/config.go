@@ -49,7 +49,7 @@ type config struct {
 	nats                 broker.Options
 	replica              replica.Config
 	log                  string // text or json
-	logLevel             slog.Level
+	logLevel             level
 }
 
 // newConfig reads the environment and the settings file, except for the demo. Flags are read later, once PocketBase has created its
@@ -183,5 +183,5 @@ func (c *config) logHandler() slog.Handler {
 	if c.dataDir != "" {
 		return nil
 	}
-	return app.NewLog(os.Stdout, c.log == "json", c.logLevel)
+	return app.NewLog(os.Stdout, c.log == "json", c.logLevel.Level)
 }

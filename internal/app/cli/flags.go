@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -43,7 +44,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
 	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from an unresponsive one (default never)")
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
-	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "the lowest level that serve logs: debug, info, warn or error")
+	flags.TextVar(&c.logLevel, "logLevel", level{slog.LevelInfo}, "the lowest level that serve logs: debug, info, warn or error")
 }
 
 // addSettings adds to each command the flags of the settings that it uses. They share their values with the flags of serve.
@@ -55,6 +56,11 @@ func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
 		addSettings(sub, serve)
 	}
 }
+
+// level is the value of a flag, which is shown in lower case, as it is documented.
+type level struct{ slog.Level }
+
+func (l level) MarshalText() ([]byte, error) { return bytes.ToLower([]byte(l.String())), nil }
 
 // networks is the value of a flag: CIDR networks, separated by commas or spaces.
 type networks []netip.Prefix
