@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -42,7 +43,7 @@ func tenantCreate(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API disabled")
-	command.Flags().IntVar(&rateLimit, "rateLimit", 0, "requests per minute and key (default 0, the server's limit)")
+	command.Flags().IntVar(&rateLimit, "rateLimit", 0, fmt.Sprintf("requests per minute and key; 0 for %d", tenant.DefaultRateLimit))
 	return command
 }
 
@@ -79,6 +80,16 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 }
 
 func tenantRow(record *core.Record, state tenant.State) row {
-	shown := append(columns(record, "id", "name", "apiEnabled", "rateLimit"), property{"state", stateName(state)})
+	shown := append(columns(record, "id", "name", "apiEnabled"), property{"rateLimit", keyRate(record.GetInt("rateLimit"))}, property{"state", stateName(state)})
 	return append(shown, columns(record, "created")...)
+}
+
+// keyRate is the rateLimit of a tenant. Tables show which default 0 stands for.
+type keyRate int
+
+func (r keyRate) String() string {
+	if r == 0 {
+		return fmt.Sprintf("%d (default)", tenant.DefaultRateLimit)
+	}
+	return strconv.Itoa(int(r))
 }

@@ -85,8 +85,8 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%v exits with %d and prints %q (%q)", tc.args, got.code, got.stderr, got.stdout)
 		}
 	}
-	if tenants := i.many("tenant", "list"); len(tenants) != 1 {
-		t.Errorf("a failing command has left something behind: %v", tenants)
+	if tenants := i.many("tenant", "list"); len(tenants) != 1 || tenants[0]["rateLimit"] != 0.0 || !strings.Contains(i.must("tenant", "list"), "  600 (default)  ") {
+		t.Errorf("a failing command has left something behind, or the rate limit is wrong: %v", tenants)
 	}
 	i.env = []string{"CONTACTBASE_WEBHOOK_ALLOW=everything"}
 	if got := i.run("tenant", "list"); got.code == 0 || !strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") || !oneLine(got.stderr) {

@@ -13,6 +13,9 @@ import (
 // CollectionName is the collection of tenants.
 const CollectionName = "tenants"
 
+// DefaultRateLimit is how many requests per minute each key of a tenant without a rateLimit may make.
+const DefaultRateLimit = 600
+
 // Tenant is the proxy of a tenant's record.
 type Tenant struct {
 	core.BaseRecordProxy

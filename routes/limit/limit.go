@@ -15,12 +15,13 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
 // Requests per minute.
 const (
-	defaultRate = 600 // per key
+	defaultRate = tenant.DefaultRateLimit
 	refusedRate = 30  // refused authentications per client address
 	inboundRate = 120 // calls per inbound webhook
 	tryRate     = 10  // pings, and previews, by the members of a tenant
