@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
 
@@ -106,6 +107,9 @@ func keyRotate(app core.App) *cobra.Command {
 			key, err := credential.Rotate(app, args[0], rotation, time.Now())
 			if err != nil {
 				return notFound(err, "key", args[0])
+			}
+			if end := key.Expires(); expires == "" && !end.IsZero() {
+				fmt.Fprintf(command.ErrOrStderr(), "note: the new key expires at %s, when the old one was to expire; choose another time with --expires\n", stamp.Shown(end.Time()))
 			}
 			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),

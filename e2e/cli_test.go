@@ -118,6 +118,9 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	}
 	reader.expect(200, http.MethodGet, contactsPath, "")
 	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
+	if again := i.run("key", "rotate", str(t, first, "id"), "--overlapHours", "1"); again.code != 0 || !strings.Contains(again.stderr, "note: the new key expires at ") {
+		t.Errorf("a key that inherits the end of an overlap is created without a note: %q", again.stderr)
+	}
 	i.must("key", "revoke", str(t, first, "id"))
 	if got := reader.do(http.MethodGet, contactsPath, ""); got.status != 401 || got.code() != "invalid_api_key" {
 		t.Errorf("a revoked key returns %s", got)
@@ -130,7 +133,7 @@ func TestCommandsCountAtOnce(t *testing.T) {
 		t.Errorf("rotating a revoked key exits with %d and prints %q", got.code, got.stderr)
 	}
 	keys := i.many("key", "list", "--tenant", tenantID)
-	if len(keys) != 3 || keys[0]["revoked"] == nil || keys[2]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
+	if len(keys) != 4 || keys[0]["revoked"] == nil || keys[3]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
 		t.Errorf("the keys are %v", keys)
 	}
 	for _, key := range keys {
