@@ -3,7 +3,9 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,10 @@ func NewHealthCommand(listening string) *cobra.Command {
 			ctx, cancel := context.WithTimeout(command.Context(), healthTimeout)
 			defer cancel()
 			running, err := version.Ask(ctx, base)
+			var absent *url.Error
+			if errors.As(err, &absent) {
+				return fmt.Errorf("no server answers at %s (%w); choose its address with --http", base, absent.Err)
+			}
 			if err != nil {
 				return err
 			}

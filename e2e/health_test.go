@@ -21,7 +21,7 @@ func TestHealthcheck(t *testing.T) {
 		t.Errorf("where the settings name the address it says %q", got)
 	}
 	s.stop()
-	if got := other.run("healthcheck"); got.code != 1 || !strings.Contains(got.stderr, "connection refused") {
+	if got := other.run("healthcheck"); got.code != 1 || !strings.Contains(got.stderr, "connection refused); choose its address with --http") {
 		t.Errorf("it exits with %d: %s", got.code, got.stderr)
 	}
 	if _, err := os.Stat(other.data); !os.IsNotExist(err) {

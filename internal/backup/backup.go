@@ -31,7 +31,7 @@ import (
 
 // Errors that callers distinguish.
 var (
-	ErrServed      = errors.New("the data directory is in use by another process")
+	ErrServed      = errors.New("the data directory is in use by another process; stop that one first, such as contactbase serve")
 	ErrRestoring   = errors.New("the data directory is being restored or upgraded by another process")
 	ErrInterrupted = errors.New("restoring a backup into the data directory was interrupted")
 	ErrBusy        = errors.New("another backup is being made")

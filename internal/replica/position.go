@@ -127,6 +127,7 @@ func (e *lossError) Error() string {
 		remedy = "restore the replica into a new directory with contactbase replica restore, replicate to another location"
 	}
 	if e.where == otherData {
+		remedy = "if you restored a backup, replicate to another location; otherwise restore the replica into a new directory with contactbase replica restore"
 		return fmt.Sprintf("%s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, expected, remedy, e.found, e.to())
 	}
 	if e.found.Generation == 0 {

@@ -24,7 +24,7 @@ type Restored struct {
 // disturb one.
 func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
-		return Restored{}, fmt.Errorf("%s is not empty", folder)
+		return Restored{}, fmt.Errorf("%s is not empty; choose a new directory", folder)
 	}
 	found, _, err := r.readLock(ctx)
 	if err != nil {

@@ -97,7 +97,7 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 	if u.release == nil {
 		u.release, err = backup.LockExclusively(u.app)
 		if errors.Is(err, backup.ErrServed) {
-			return nil, fmt.Errorf("the data directory %s was written by an older version, and %w: stop that process before the upgrade", u.app.DataDir(), err)
+			return nil, fmt.Errorf("the data directory %s was written by an older version, and %w", u.app.DataDir(), err)
 		}
 		if err != nil {
 			return nil, err
