@@ -8,6 +8,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -140,15 +141,26 @@ func (s *Settings) Check(others ...string) error {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(s.environment)) {
 		if !variables[variable] && !slices.Contains(others, variable) && !foreign.MatchString(variable) {
-			return fmt.Errorf("the environment variable %s is not a setting; contactbase config --help lists them", variable)
+			return fmt.Errorf("the environment variable %s is not a setting; %s", variable, advice(variable, maps.Keys(variables)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.file)) {
 		if !s.known[key] {
-			return fmt.Errorf("%s is not a setting; contactbase config --help lists them", s.file[key].name)
+			return fmt.Errorf("%s is not a setting; %s", s.file[key].name, advice(key, maps.Keys(s.known)))
 		}
 	}
 	return nil
+}
+
+// advice says which of the names was meant: the one that differs only in case, _ and -, if any.
+func advice(given string, names iter.Seq[string]) string {
+	plain := func(name string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) }
+	for name := range names {
+		if plain(name) == plain(given) {
+			return "did you mean " + name + "?"
+		}
+	}
+	return "contactbase config --help lists them"
 }
 
 // Source returns where the value of a flag comes from.

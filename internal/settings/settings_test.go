@@ -81,7 +81,8 @@ func TestPrecedence(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for content, says := range map[string]string{
-		"retentiondays: 7":                      "line 1: retentiondays is not a setting; contactbase config --help lists them",
+		"retentiondays: 7":                      "line 1: retentiondays is not a setting; did you mean retentionDays?",
+		"retentions: 7":                         "line 1: retentions is not a setting; contactbase config --help lists them",
 		"dev: true\nretentionDays: soon":        `line 2: retentionDays must be a whole number, not "soon"`,
 		"dev: yes":                              `line 1: dev must be true or false, not "yes"`,
 		"retentionDays: {days: 7}":              "line 1: retentionDays must be a value or a list of values",
@@ -101,6 +102,7 @@ func TestRefused(t *testing.T) {
 	}
 	for variable, says := range map[string]string{
 		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is not a setting; contactbase config --help lists them",
+		"CONTACTBASE_RETENTIONDAYS=7":     "the environment variable CONTACTBASE_RETENTIONDAYS is not a setting; did you mean CONTACTBASE_RETENTION_DAYS?",
 		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS must be a whole number, not "soon"`,
 		"CONTACTBASE_CONFIG=/nowhere":     "reading the settings file: open /nowhere: no such file or directory",
 	} {
