@@ -3,6 +3,7 @@ package cmd
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
@@ -39,6 +40,9 @@ func memberCreate(app core.App) *cobra.Command {
 			t, err := tenant.Find(app, tenantName)
 			if err != nil {
 				return err
+			}
+			if there, err := app.FindAuthRecordByEmail(member.CollectionName, email); err == nil {
+				return fmt.Errorf("another member, of the tenant %s, has the address %s", there.GetString("tenant"), email)
 			}
 			password := rand.Text()
 			if passwordFile != "" {

@@ -54,7 +54,7 @@ func TestMemberCommands(t *testing.T) {
 		{"--tenant and --email are required", "create --tenant Acme"},
 		{"--role must be admin or viewer", "create --tenant Acme --email c@example.com --role owner"},
 		{`no tenant has the ID or name "Nobody"`, "create --tenant Nobody --email c@example.com"},
-		{"creating the member: email: ", "create --tenant Beta --email ada@example.com"},
+		{"another member, of the tenant " + acme + ", has the address ada@example.com", "create --tenant Beta --email ada@example.com"},
 		{"creating the member: email: ", "create --tenant Beta --email nonsense"},
 		{"--passwordFile: ", "create --tenant Beta --email c@example.com --passwordFile " + file + "s"},
 		{`no member has the ID "nobody"`, "delete nobody"},
