@@ -210,7 +210,7 @@ func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
 		wrong = slices.Insert(wrong, 0, "columns not recognized: "+strings.Join(unrecognized, ", "))
 	}
 	if example != "" {
-		advice = fmt.Sprintf("Map a column with --column '%s=company', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
+		advice = fmt.Sprintf("Map a column with --column '%s=FIELD', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
 	}
 	return fmt.Errorf("%s. Nothing was imported. %s", strings.Join(wrong, "; "), advice)
 }

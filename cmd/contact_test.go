@@ -122,12 +122,12 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
 	for headings, want := range map[string]string{
-		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=company', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
+		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=FIELD', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
 		"name;;email":   `columns not recognized: "". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
 		"name;a=b":      `columns not recognized: "a=b". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
 		"E-Mail;Email":  `columns for which another column already has the field: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
 		"Company;Firma;X": `columns not recognized: "X"; columns for which another column already has the field: "Firma" (company). Nothing was imported. ` +
-			`Map a column with --column 'X=company', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
+			`Map a column with --column 'X=FIELD', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
 	} {
 		file := filepath.Join(t.TempDir(), "contacts.csv")
 		if err := os.WriteFile(file, []byte(headings+"\n"), 0o600); err != nil {

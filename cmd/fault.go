@@ -48,7 +48,12 @@ func validationError(doing string, err error) error {
 	}
 	messages := make([]string, 0, len(faults))
 	for _, field := range slices.Sorted(maps.Keys(faults)) {
-		messages = append(messages, field+": "+strings.TrimRight(faults[field].Error(), "."))
+		message := strings.TrimRight(faults[field].Error(), ".")
+		if sentence, names := strings.CutPrefix(message, "The "); names { // the field
+			messages = append(messages, "the "+sentence)
+			continue
+		}
+		messages = append(messages, field+": "+message)
 	}
 	return fmt.Errorf("%s: %s", doing, strings.Join(messages, "; "))
 }

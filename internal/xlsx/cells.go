@@ -91,7 +91,7 @@ func (r *Reader) cell(element xml.StartElement) (string, error) {
 	case "b":
 		return map[bool]string{true: "TRUE", false: "FALSE"}[c.text == "1" || c.text == "true"], nil
 	case "e":
-		return "", fmt.Errorf("it has the error %s: correct or clear it, then import the workbook again", c.text)
+		return "", fmt.Errorf("%s is an error; correct or clear it, then import the workbook again", c.text)
 	}
 	shown := format{}
 	if style, err := strconv.Atoi(attribute(element, "s")); err == nil && style >= 0 && style < len(r.formats) {

@@ -28,7 +28,7 @@ func TestUnreadableWorkbooks(t *testing.T) {
 		want string
 	}{
 		"no result":       {book(`<row r="3"><c r="C3"><f>1+1</f><v></v></c></row>`).zip(t), "cell C3: its formula has no result yet: open the workbook"},
-		"error":           {book(`<row><c><v>1</v></c><c t="e"><f>x</f><v>#N/A</v></c></row>`).zip(t), "cell B1: it has the error #N/A: correct"},
+		"error":           {book(`<row><c><v>1</v></c><c t="e"><f>x</f><v>#N/A</v></c></row>`).zip(t), "cell B1: #N/A is an error; correct"},
 		"no archive":      {[]byte("PK\x03\x04nothing"), "is damaged"},
 		"no workbook":     {parts{"contacts.csv": "name"}.zip(t), "ZIP archive, not a workbook: unpack it"},
 		"no sheet":        {without("xl/worksheets/sheet1.xml").zip(t), "a part is missing"},
