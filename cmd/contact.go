@@ -31,6 +31,8 @@ func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app), contactIndex(app))
 }
 
+var matches = []string{"id", "externalId", "email"}
+
 // importing holds the flags of the command import.
 type importing struct {
 	app           core.App
@@ -62,16 +64,21 @@ func contactImport(app core.App) *cobra.Command {
 	}
 	command.Flags().StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
 	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
-	command.Flags().StringVar(&i.match, "match", "", "match rows to contacts by id, externalId or email (default: id for files from contact export, "+
+	command.Flags().StringVar(&i.match, "match", "", "match rows to contacts by "+alternatives(matches)+" (default: id for files from contact export, "+
 		"otherwise externalId if mapped, otherwise email)")
 	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
 	command.Flags().StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
 	command.Flags().StringVar(&i.sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
-	choices(command, "match", []string{"id", "externalId", "email"})
+	choices(command, "match", matches)
 	return command
 }
 
 func (i *importing) run(command *cobra.Command, tenantName, name string) error {
+	if i.match != "" {
+		if err := oneOf("match", matches, i.match); err != nil {
+			return err
+		}
+	}
 	owner, err := tenant.Find(i.app, tenantName)
 	if err != nil {
 		return err
@@ -311,10 +318,13 @@ func (i *importing) answer(of *imports.Import, unknown []string) row {
 	}
 }
 
-// withoutCode returns a fault without its code, and other errors unchanged.
+// withoutCode returns a fault without its code, about the flag --match if that is at fault, and other errors unchanged.
 func withoutCode(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
+		if match, is := f.Fields["match"]; is {
+			return errors.New("--match " + match.Message)
+		}
 		return errors.New(f.Message)
 	}
 	return err
@@ -337,8 +347,12 @@ func contactExport(app core.App) *cobra.Command {
 			filters.Set(name, value)
 		}
 		query, err := list.ParseQuery(app, filters)
+		var invalid *fault.Error
+		if errors.As(err, &invalid) {
+			return fmt.Errorf("--filter %w; the filters are %s and indexed fields", invalid.Fields, strings.Join(list.Filters(), ", "))
+		}
 		if err != nil {
-			return withoutCode(err)
+			return err
 		}
 		owner, err := tenant.Find(app, args[0])
 		if err != nil {

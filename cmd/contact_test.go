@@ -50,16 +50,28 @@ func TestImportChecksTheFileForRejectedRows(t *testing.T) {
 	}
 }
 
-func TestExportTakesFiltersWithValues(t *testing.T) {
+// An invalid value of a flag causes an error that begins with the flag and says which values it takes.
+func TestRefusedFlagsOfContacts(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
-	command := NewContactCommand(app)
-	command.SetArgs([]string{"export", "Acme", "-", "--filter", "q"})
-	command.SetOut(io.Discard)
-	command.SetErr(io.Discard)
-	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter must be NAME=VALUE") {
-		t.Errorf("a filter without a value: %v", err)
+	file := filepath.Join(t.TempDir(), "contacts.csv")
+	if err := os.WriteFile(file, []byte("name\nAda\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for says, args := range map[string][]string{
+		"--filter must be NAME=VALUE": {"export", "Acme", "-", "--filter", "q"},
+		"--filter updatedsince: is not a parameter of this request; the filters are createdBefore, ": {"export", "Acme", "-", "--filter", "updatedsince=2026"},
+		`--match must be id, externalId or email, not "phone"`:                                       {"import", "Acme", file, "--match", "phone"},
+		"--match must be a field that a column is mapped to":                                         {"import", "Acme", file, "--match", "email"},
+	} {
+		command := NewContactCommand(app)
+		command.SetArgs(args)
+		command.SetOut(io.Discard)
+		command.SetErr(io.Discard)
+		if err := command.Execute(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v ends with %v", args, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package list
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -65,6 +66,11 @@ var orders, sorts = func() (orders map[Sort]order, names []string) {
 
 // Sorts returns the names of the orders that callers may ask for. Do not change the list.
 func Sorts() []string { return sorts }
+
+// Filters returns the names of the parameters that choose and order contacts, rather than pages of them.
+func Filters() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(parameters)), func(name string) bool { return slices.Contains([]string{"limit", "offset", "cursor"}, name) })
+}
 
 const defaultSort Sort = "createdAt"
 
