@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -170,6 +171,8 @@ func text(value any) string {
 			return "all"
 		}
 		return strings.Join(v, ",")
+	case float64: // seconds
+		return strconv.FormatFloat(v, 'f', 2, 64)
 	case map[string]int:
 		counts := make([]string, 0, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {

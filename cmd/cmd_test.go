@@ -19,8 +19,11 @@ func TestJSONKeepsAddresses(t *testing.T) {
 	}
 }
 
-func TestTextOfCounts(t *testing.T) {
+func TestTextOfNumbers(t *testing.T) {
 	t.Parallel()
+	if got := text(0.073576805); got != "0.07" {
+		t.Errorf("seconds are shown as %q", got)
+	}
 	for want, counts := range map[string]map[string]int{"-": {}, "contact.created=3,contact.updated=1": {"contact.updated": 1, "contact.created": 3}} {
 		if got := text(counts); got != want {
 			t.Errorf("%v is shown as %q, not %q", counts, got, want)
