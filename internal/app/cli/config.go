@@ -94,6 +94,7 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 			serve.PersistentFlags().AddFlag(flag)
 		}
 	})
+	own.Lookup("dir").Hidden = c.dataDir != "" // the demo refuses it
 	for _, set := range []*pflag.FlagSet{own, serve.PersistentFlags()} {
 		if err := c.settings.Apply(set); err != nil {
 			return err
