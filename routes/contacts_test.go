@@ -43,6 +43,8 @@ func TestCreate(t *testing.T) {
 		{"longest name", `{"name":"` + long[:510] + `"}`, 201, "", "", ""},
 		{"control character", `{"name":"a\u0000b"}`, 400, "validation_failed", "name", "invalid_characters"},
 		{"bad email", `{"email":"ada@"}`, 400, "validation_failed", "email", "invalid_email"},
+		{"invisible character", `{"email":"ada@example.com\u200b"}`, 400, "validation_failed", "email", "invalid_email"},
+		{"dot at the end", `{"email":"ada@example.com."}`, 400, "validation_failed", "email", "invalid_email"},
 		{"long email", `{"email":"` + strings.Repeat("a", 250) + `@b.co"}`, 400, "validation_failed", "email", "too_long"},
 		{"phone without plus", `{"name":"A","phone":"030 123456"}`, 400, "validation_failed", "phone", "invalid_phone"},
 		{"phone with a zero first", `{"name":"A","phone":"+0301234"}`, 400, "validation_failed", "phone", "invalid_phone"},

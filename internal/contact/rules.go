@@ -25,7 +25,8 @@ func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
-	if wrong == nil && s != "" && is.EmailFormat.Validate(s) != nil {
+	invisible := strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) // such as a zero-width space in a pasted address
+	if wrong == nil && s != "" && (invisible || strings.HasSuffix(s, ".") || is.EmailFormat.Validate(s) != nil) {
 		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid email address, such as ada@example.com"}
 	}
 	return s, wrong
