@@ -88,7 +88,7 @@ func ReadProperties(object map[string]any, known ...Property) fault.Fields {
 // CheckJSON returns an error unless the content type is JSON in UTF-8.
 func CheckJSON(contentType string) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
-	isJSON := mediaType == "application/json" || strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
+	isJSON := mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 	charset := params["charset"]
 	if err != nil || !isJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return fault.New(fault.UnsupportedMediaType, "Send the body as JSON in UTF-8, with Content-Type: application/json.")
