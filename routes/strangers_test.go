@@ -46,7 +46,7 @@ func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	require(t, f.App, used, indirectly)
 
 	for id, relation := range map[string]string{used: "about of the collection invoices", indirectly: "the collection signatures"} {
-		answer := sender.expect("409 in_use", fmt.Sprintf(`{"action":"delete","id":%q}`, id))
+		answer := sender.expect("400 in_use", fmt.Sprintf(`{"action":"delete","id":%q}`, id))
 		if message := answer.JSON()["error"].(map[string]any)["message"].(string); !strings.Contains(message, relation) {
 			t.Errorf("the message %q does not name the relation %s", message, relation)
 		}
@@ -85,7 +85,7 @@ func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	for range 5 {
 		refused.Go(func() {
 			for range 3 {
-				if got := sender.Do("POST", sender.path, fmt.Sprintf(`{"action":"delete","id":%q}`, used)); got.Status != 409 && got.Status != 429 {
+				if got := sender.Do("POST", sender.path, fmt.Sprintf(`{"action":"delete","id":%q}`, used)); got.Status != 400 && got.Status != 429 {
 					t.Errorf("a forbidden deletion is answered %d %s", got.Status, got.Body)
 				}
 			}

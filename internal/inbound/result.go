@@ -18,7 +18,7 @@ func (r *Request) refusal(outcome *Outcome) error {
 	}
 	refused := &fault.Error{Code: first.Code, Message: "Nothing was written: " + message, Fields: first.Fields}
 	switch first.Code {
-	case fault.NotFound:
+	case fault.NotFound, fault.InUse:
 		refused.InBody = true
 	case fault.CodeInvalidType: // an error of an item or field, not of a request
 		refused.Code = fault.ValidationFailed

@@ -3630,8 +3630,9 @@ export interface components {
         /**
          * @description Nothing was written. `invalid_json`: the body does not match its `Content-Type`. `validation_failed`: the body
          *     contains no valid contact, or all items failed. `invalid_action`: the action is neither `upsert` nor `delete`.
-         *     `not_found`: no contact has this `id`. `mapping_too_costly`: the mapping's paths exceed the work limit for this
-         *     payload. `invalid_parameter`: the `Idempotency-Key` or `webhook-id` is too long.
+         *     `not_found`: no contact has this `id`. `in_use`: a custom relation prevents deleting the contact; the message names the
+         *     relation. `mapping_too_costly`: the mapping's paths exceed the work limit for this payload. `invalid_parameter`: the
+         *     `Idempotency-Key` or `webhook-id` is too long.
          */
         InboundInvalid: {
             headers: {
@@ -3665,10 +3666,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /**
-         * @description `idempotency_key_in_use`: a request with this `webhook-id` or `Idempotency-Key` is still running. `in_use`: a custom
-         *     relation prevents deleting the contact; the message names the relation.
-         */
+        /** @description `idempotency_key_in_use`: a request with this `webhook-id` or `Idempotency-Key` is still running. */
         InboundInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
