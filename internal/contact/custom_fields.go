@@ -36,7 +36,7 @@ func Names(app core.App) (names []string, err error) {
 }
 
 // CustomInput returns those properties that another system sent that are custom fields, in the JSON types that ParseChanges accepts, and the
-// names of the others. The properties are strings, or nil for no value.
+// names of the others. The properties are strings, nil for no value, or decoded lists and objects, which only fields of their type accept.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
 	input = map[string]any{}
 	err := withSchema(app, func(s *schema) error {
@@ -47,8 +47,16 @@ func CustomInput(app core.App, sent map[string]any) (input map[string]any, unkno
 				continue
 			}
 			input[name] = value
-			if text, ok := value.(string); ok && text != "" {
-				input[name] = custom.FromText(field, text)
+			switch v := value.(type) {
+			case string:
+				if v != "" {
+					input[name] = custom.FromText(field, v)
+				}
+			case []any, map[string]any:
+				if _, wrong := custom.Value(field, v); wrong != nil {
+					unknown = append(unknown, name)
+					delete(input, name)
+				}
 			}
 		}
 		return nil

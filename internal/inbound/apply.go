@@ -261,7 +261,7 @@ func local(c *contact.Contact) payload.Local {
 	values := map[string]string{}
 	for name, value := range c.Values() {
 		if value != nil {
-			values[name] = fmt.Sprint(value)
+			values[name] = payload.Text(value)
 		}
 	}
 	return payload.Local{Values: values, Updated: updated}

@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -26,21 +27,42 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 		read.Extra = nil
 		return read, nil //nolint:nilerr // the item fails, the request continues
 	}
+	foreign, err := foreignRelations(app, item)
+	if err != nil {
+		return read, err
+	}
 	known, unknown, err := contact.CustomInput(app, item.Extra)
 	if err != nil {
 		return read, err
 	}
+	unknown = append(unknown, foreign...)
 	if len(unknown) > 0 {
 		read.Warnings = append(read.Warnings, payload.IgnoredWarning(unknown))
 	}
 	read.Extra = make(map[string]any, len(known))
 	for name := range known {
-		read.Extra[name] = item.Extra[name]
+		if !slices.Contains(foreign, name) {
+			read.Extra[name] = item.Extra[name]
+		}
 	}
 	if item.Chain != nil { // its changes depend on the contact
 		return read, nil
 	}
 	return read, read.check(app)
+}
+
+// foreignRelations returns the names of the relations in another installation's event: their IDs belong to its records.
+func foreignRelations(app core.App, item payload.Item) (names []string, err error) {
+	if item.Chain == nil {
+		return nil, nil
+	}
+	fields, err := contact.CustomFields(app)
+	for _, field := range fields {
+		if item.Extra[field.GetName()] != nil && field.Type() == core.FieldTypeRelation {
+			names = append(names, field.GetName())
+		}
+	}
+	return names, err
 }
 
 // check turns the item's properties into changes. An invalid phone number is only a warning: the contact matters more. It stores

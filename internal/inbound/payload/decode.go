@@ -43,7 +43,7 @@ type Item struct {
 	ID         *string        // the contact's id; nil = not sent
 	ExternalID *string        // the sender's id; nil = not sent or no value
 	Fields     map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
-	Extra      map[string]any // other properties, by the names sent: string or nil; perhaps custom fields
+	Extra      map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
 	Action     Action
 	Warnings   []string
 	Missing    []string     // the fields whose paths find nothing in the payload

@@ -175,7 +175,7 @@ func TestPlainItem(t *testing.T) {
 			Item{ExternalID: ptr("1.50"), Fields: fields("phone", "12345678901234567890", "externalId", "1.50"), Extra: fields("score", "-0.0")}},
 		{"booleans", `{"company":true,"vip":false}`, Item{Fields: fields("company", "true"), Extra: fields("vip", "false")}},
 		{"unknown properties", `{"plan":"pro","note":null,"tags":["a"],"address":{}}`,
-			Item{Extra: fields("plan", "pro", "note", nil), Warnings: []string{`ignored: "address", "tags"`}}},
+			Item{Extra: fields("plan", "pro", "note", nil, "tags", []any{"a"}, "address", map[string]any{})}},
 		{"an object under an alias", `{"organization":{"id":1},"email":"a@example.com"}`,
 			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`ignored: "organization"`}}},
 

@@ -71,29 +71,24 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 		if name == FieldID || ignored[name] {
 			continue
 		}
-		v, err := scalar(data[name])
-		switch {
-		case isField(name) && err != nil:
-			it.fail(err, name)
-			return it
-		case isField(name):
+		if isField(name) {
+			v, err := scalar(data[name])
+			if err != nil {
+				it.fail(err, name)
+				return it
+			}
 			it.Fields[name] = v
-		case err != nil:
-			dropped = append(dropped, name)
-		default:
+		} else if v, err := custom(data[name]); err == nil {
 			it.Extra[name] = v
+		} else {
+			dropped = append(dropped, name)
 		}
 	}
 	if len(dropped) > 0 {
 		it.Warnings = append(it.Warnings, IgnoredWarning(dropped))
 	}
 	if old, ok := previous.(map[string]any); ok && chain.Type == event.ContactUpdated {
-		chain.Previous = map[string]any{}
-		for name, v := range old {
-			if v, err := scalar(v); err == nil {
-				chain.Previous[name] = v
-			}
-		}
+		chain.readPrevious(old)
 	}
 	chain.ExternalID = stringOrNil(it.Fields[FieldExternalID])
 	it.ExternalID = chain.ExternalID
@@ -102,6 +97,15 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	}
 	it.Fields[FieldExternalID] = *it.ExternalID
 	return it
+}
+
+func (c *Chain) readPrevious(old map[string]any) {
+	c.Previous = map[string]any{}
+	for name, v := range old {
+		if v, err := custom(v); err == nil {
+			c.Previous[name] = v
+		}
+	}
 }
 
 // isField reports whether a property is a field of every installation's contacts.
@@ -262,8 +266,7 @@ func (it Item) linkValue(rule link, local Local) (any, bool) {
 
 // wins reports whether an event's value replaces the contact's.
 func (it Item) wins(name string, v any, local Local) bool {
-	next, _ := v.(string)
-	now := local.Values[name]
+	next, now := Text(v), local.Values[name]
 	if next == now {
 		return false
 	}
@@ -275,6 +278,5 @@ func (it Item) wins(name string, v any, local Local) bool {
 	if !changed {
 		return false
 	}
-	old, _ := was.(string)
-	return now == old || later
+	return now == Text(was) || later
 }

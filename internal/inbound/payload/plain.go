@@ -39,7 +39,7 @@ type plainReading struct {
 	obj     map[string]any
 	byFold  map[string][]string // the object's names with a meaning
 	used    map[string]bool     // the names read
-	dropped []string            // the names whose value is a list or an object
+	dropped []string            // the names whose value cannot be read
 }
 
 func (r *plainReading) takeField(a fieldAliases) {
@@ -123,7 +123,7 @@ func (r *plainReading) takeExtra() {
 		if r.used[name] || ignored[name] {
 			continue
 		}
-		if v, wrong := scalar(value); wrong == nil {
+		if v, wrong := custom(value); wrong == nil {
 			r.Extra[name] = v
 		} else {
 			r.dropped = append(r.dropped, name)

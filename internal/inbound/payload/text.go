@@ -1,7 +1,9 @@
 package payload
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +24,33 @@ func scalar(v any) (any, *fault.Field) {
 		return textOf(cast.ToString(v))
 	}
 	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be text, a number, true, false or null"}
+}
+
+// custom returns what may be the value of a custom field: a list or an object as it is, and otherwise what scalar returns.
+func custom(v any) (any, *fault.Field) {
+	switch v.(type) {
+	case []any, map[string]any:
+		return v, nil
+	}
+	return scalar(v)
+}
+
+// Text returns a value as text, for comparing: "" for no value, and a list or an object as JSON whose objects are sorted.
+func Text(v any) string {
+	if s, ok := v.(string); ok || v == nil {
+		return s
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil || encoded[0] != '[' && encoded[0] != '{' {
+		return fmt.Sprint(v)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	var plain any
+	if decoder.Decode(&plain) == nil {
+		encoded, _ = json.Marshal(plain) // cannot fail: it was JSON
+	}
+	return string(encoded)
 }
 
 func textOf(s string) (any, *fault.Field) {
