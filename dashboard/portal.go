@@ -80,7 +80,7 @@ func (p *portal) serve(e *core.RequestEvent) error {
 	if name == "" {
 		name = "page.html"
 		var err error
-		if content, err = p.render(e.App.Settings().Meta); err != nil {
+		if content, err = p.render(e.App.Settings()); err != nil {
 			return fmt.Errorf("rendering the portal: %w", err)
 		}
 	} else if !found {
@@ -95,14 +95,16 @@ func (p *portal) serve(e *core.RequestEvent) error {
 	return nil
 }
 
-// render returns the page with the name, colour and URL of the installation.
-func (p *portal) render(meta core.MetaConfig) ([]byte, error) {
+// render returns the page with the name, colour and URL of the installation, and whether it can send mail.
+func (p *portal) render(settings *core.Settings) ([]byte, error) {
 	var page bytes.Buffer
+	meta := settings.Meta
 	err := p.page.Execute(&page, struct {
 		AppName     string `json:"appName"`
 		AppURL      string `json:"appURL"`
 		AccentColor string `json:"accentColor"`
+		SendsMail   bool   `json:"sendsMail"`
 		Styles      string `json:"-"`
-	}{meta.AppName, meta.AppURL, meta.AccentColor, p.styles})
+	}{meta.AppName, meta.AppURL, meta.AccentColor, settings.SMTP.Enabled, p.styles})
 	return page.Bytes(), err
 }

@@ -153,12 +153,17 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.look("portal-reset-refused")
 	b.open("/portal/")
 	b.sees("Sign in")
+	b.sees("Forgot your password? Ask the company that runs this portal for a new one.") // there is no mail server
 	b.look("portal-sign-in")
 	b.fill("Email", "ada@example.com")
 	b.fill("Password", "wrong password")
 	b.click("Sign in")
 	b.sees("The email address or password is incorrect.")
 	b.enter("ada@example.com")
+	b.run(`document.querySelector('[title="Account"]').click()`) // above the page
+	b.sees("no mail server is set up")
+	b.look("portal-account")
+	b.click("Cancel")
 	b.click("Members")
 	b.arrived("Members")
 	b.click("Add member")
@@ -200,7 +205,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.signedOut("Your session has expired. Sign in again.")
 }
 
-// A session that expires while nobody does anything ends on the screen too.
+// A session that expires while nobody does anything ends on the screen too. A link that is no longer valid leads back to its application.
 func TestBrowserPortalExpires(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -212,6 +217,14 @@ func TestBrowserPortalExpires(t *testing.T) {
 	b.forgiven = "the server responded with a status"
 	b.enter("ada@example.com")
 	b.signedOut("Your session has expired. Sign in again.")
+
+	link := s.link(tenant, "viewer")
+	s.signIn().expect(http.StatusNoContent, http.MethodDelete, "/api/integrations/tenants/"+tenant+"/portal-links", "")
+	for _, invalid := range []string{link, link[:len(link)-1], link[:len("/portal/#token=ey")]} {
+		b.open("/api/health") // otherwise only the fragment changes
+		b.open(invalid)
+		b.signedOut("This link has expired or was revoked. Open it again from the application that you came from.")
+	}
 }
 
 // withoutDashboard serves the server below a path, and refuses all that is the dashboard's.

@@ -157,7 +157,13 @@ function editAccount() {
         submit: "Save",
         content: () => [
             textField("Name", data, "name", { maxLength: 255, autocomplete: "name" }),
-            textField("Email", data, "email", { type: "email", required: true, autocomplete: "email", help: "Confirm a new address with the link that is sent to it." }),
+            textField("Email", data, "email", {
+                type: "email",
+                required: true,
+                readOnly: !settings.sendsMail,
+                autocomplete: "email",
+                help: settings.sendsMail ? "Confirm a new address with the link that is sent to it." : "To change it, ask the company that runs this portal: no mail server is set up.",
+            }),
             signedIn.role === "admin" ? selectField("Notices by email", data, "notify", () => notices) : null, // which viewers do not receive
             textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends all sessions." }),
             () => (data.password ? textField("Current password", data, "oldPassword", { type: "password", required: true, autocomplete: "current-password" }) : null),

@@ -3,7 +3,7 @@
 /** The root of the program, which a proxy may have put below a path. */
 const rootURL = new URL("..", location.origin + location.pathname).href;
 
-/** @type {{ appName: string, appURL: string, accentColor: string }} of the installation */
+/** @type {{ appName: string, appURL: string, accentColor: string, sendsMail: boolean }} of the installation */
 const settings = JSON.parse(document.getElementById("settings")?.textContent || "{}");
 
 /** How long a notification stays, in milliseconds. */

@@ -183,8 +183,8 @@ function signInPage() {
                 submit: "Sign in",
                 run: withPassword,
                 more: [
-                    other("Forgot your password?", resetPassword),
-                    methods.otp.enabled ? other("Send me a code instead", sendCode) : null,
+                    settings.sendsMail ? other("Forgot your password?", resetPassword) : t.p({ className: "txt-hint" }, "Forgot your password? Ask the company that runs this portal for a new one."),
+                    methods.otp.enabled && settings.sendsMail ? other("Send me a code instead", sendCode) : null,
                 ],
             }) : null,
             !methods.password.enabled && methods.otp.enabled ? cardForm({ state: data, fields: email(), submit: "Send me a code", run: sendCode }) : null,
