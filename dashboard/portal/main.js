@@ -55,7 +55,7 @@ async function start() {
     takeLinkToken();
     await finishOAuth2();
     if (session.token) {
-        await loadMember().catch((error) => sessionStorage.setItem(reasonKey, errorText(error)));
+        await loadMember().catch((error) => sessionStorage.getItem(tokenKey) && sessionStorage.setItem(reasonKey, errorText(error))); // else it has a reason
     }
     document.body.replaceChildren(t.main({ className: "app" }, pageHeader(), () => shown.page), toasts);
     router(Object.fromEntries(Object.entries(portalPages).map(([path, page]) => [path, show(page)])), { fallbackPath: integrationsPath });

@@ -22,7 +22,7 @@ function payloadOf(token) {
     try {
         return JSON.parse(atob((token.split(".")[1] || "").replaceAll("-", "+").replaceAll("_", "/")));
     } catch {
-        return { id: "-", exp: 0, refreshable: true };
+        return { id: "-", exp: 0, refreshable: false }; // of a link that was copied wrongly
     }
 }
 
@@ -34,7 +34,7 @@ function noteServerTime(response) {
 
 /** Takes the token of a portal link out of the address, where it would stay in the history. Reports whether there was one. */
 function takeLinkToken() {
-    const [, token] = location.hash.match(/^#token=([\w.-]+)$/) || [];
+    const token = location.hash.match(/^#token=(.*)$/)?.[1]?.replace(/[^\w.-]/g, ""); // such as a bracket after the link
     if (token) {
         window.history.replaceState(null, "", location.pathname);
         sessionStorage.setItem(tokenKey, token);
@@ -71,7 +71,7 @@ function takeReason() {
 }
 
 function sessionOver() {
-    return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired. Request a new one.";
+    return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired or was revoked. Open it again from the application that you came from.";
 }
 
 /** Lists get an empty answer with an expired token, so the page watches the time itself. */
