@@ -96,6 +96,7 @@ func TestBrowserKeyboard(t *testing.T) {
 
 	b.integrations("/tenants", "Tenants")
 	b.pressOn("Enabled for Acme", spaceKey)
+	b.pressOn("Disable API", enterKey)
 	b.sees("Disabled for Acme")
 }
 

@@ -115,6 +115,6 @@ func TestBrowserKeyCalls(t *testing.T) {
 	b.sees("401 invalid_api_key")
 	b.look("key-calls-revoked")
 	b.click("API keys")
-	b.click("Calls without a known key")
+	b.click("Show them")
 	b.sees("missing_api_key")
 }

@@ -133,9 +133,10 @@ function keepFocus(event, element) {
  * @param {string} dialog.action what the button says
  * @param {string} [dialog.style]
  * @param {() => Promise<unknown>} dialog.run
+ * @param {() => unknown} [dialog.onclose]
  */
-function confirmDialog({ title, text, action, style = "danger", run }) {
-    openForm({ title, size: "sm", submit: action, style, content: () => t.p(null, text), run });
+function confirmDialog({ title, text, action, style = "danger", run, onclose }) {
+    openForm({ title, size: "sm", submit: action, style, content: () => t.p(null, text), run, onclose });
 }
 
 /**

@@ -138,7 +138,7 @@ function radioField(legend, data, name, options) {
 }
 
 /**
- * A switch that acts at once; change returns a promise.
+ * A switch that acts at once; change reports whether it did.
  *
  * @param {Child} label
  * @param {boolean} isOn
@@ -156,10 +156,9 @@ function switchControl(label, isOn, change) {
             onchange: async (event) => {
                 const input = event.currentTarget;
                 const wanted = input.checked;
+                input.checked = !wanted; // until it is changed
                 input.disabled = true;
-                if (!await change(wanted)) {
-                    input.checked = !wanted;
-                }
+                input.checked = await change(wanted) === wanted;
                 input.disabled = false;
             },
         }),
@@ -173,10 +172,24 @@ function switchControl(label, isOn, change) {
  * @param {{ tenant: string }} data
  */
 function tenantField(data) {
-    return forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, {
+    const options = () => (data.tenant && tenants.list.length === 1 ? tenantOptions() : /** @type {[string, string][]} */ ([["", "Choose a tenant"], ...tenantOptions()]));
+    return forSuperusers(selectField("Tenant", data, "tenant", options, {
         required: true,
         onmount: () => loadTenants().catch(() => {}), // then it offers those that it knows
     }));
+}
+
+/** The id of the only tenant; "" if there are several, of which somebody has to choose: what is meant for one must not reach another. */
+function onlyTenant() {
+    return tenants.list.length === 1 ? /** @type {{ id: string }} */ (tenants.list[0]).id : "";
+}
+
+/** @param {{ tenant: string }} data */
+function chosenTenant({ tenant }) {
+    if (!tenant) {
+        throw new Error("Choose a tenant.");
+    }
+    return tenant;
 }
 
 /** @returns {[string, string][]} */

@@ -46,7 +46,7 @@ function importPath(id) {
 
 /** Asks for a file, and stores it. */
 function importContacts() {
-    const data = store({ tenant: tenants.list[0]?.id || "", sheet: "" });
+    const data = store({ tenant: onlyTenant(), sheet: "" });
     /** @type {HTMLInputElement | null} */
     let input = null;
     const id = fieldId();
@@ -72,7 +72,7 @@ function importContacts() {
                 throw new Error("Choose a file.");
             }
             const { data: stored } = await sendIntegrations("POST", "/imports?", {
-                query: { tenant: data.tenant, name: file.name, sheet: data.sheet.trim() },
+                query: { tenant: chosenTenant(data), name: file.name, sheet: data.sheet.trim() },
                 body: file,
                 headers: { "Content-Type": file.type || "text/csv" },
             });
@@ -91,7 +91,7 @@ function exportButton() {
 
 /** Asks which contacts, and loads them as a file. */
 function exportContacts() {
-    const data = store({ tenant: tenants.list[0]?.id || "", format: "xlsx", q: "", updatedSince: "" });
+    const data = store({ tenant: onlyTenant(), format: "xlsx", q: "", updatedSince: "" });
     openForm({
         title: "Export contacts",
         submit: "Export",
@@ -103,7 +103,7 @@ function exportContacts() {
             textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),
             textField("Updated since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],
-        run: () => loadSheet("/contacts/export", { tenant: data.tenant, format: data.format, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }),
+        run: async () => loadSheet("/contacts/export", { tenant: chosenTenant(data), format: data.format, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }),
     });
 }
 

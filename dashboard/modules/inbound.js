@@ -37,7 +37,7 @@ function inboundPage() {
     return integrationsPage({
         title: "Inbound webhooks",
         intro: "An inbound webhook is an address that forms and other systems send contacts to. The address is the credential. It is shown once, when it is created.",
-        actions: [newButton("New inbound webhook", () => editInbound())],
+        actions: [newButton("New inbound webhook", () => editInbound(undefined, data.tenant))],
         load,
         content: () => [
             tenantFilters("Search by name or prefix", data),
@@ -101,11 +101,12 @@ function inboundActions(inbound) {
  * Opens the form; without an inbound webhook, for a new one.
  *
  * @param {InboundWebhook} [inbound]
+ * @param {string} [tenant] that of a new one
  */
-function editInbound(inbound) {
+function editInbound(inbound, tenant) {
     /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string }} */
     const data = store({
-        tenant: inbound?.tenant || tenants.list[0]?.id || "",
+        tenant: inbound?.tenant || tenant || onlyTenant(),
         name: inbound?.name || "",
         access: inbound?.access || "upsert",
         preset: presetOf(inbound?.mapping),
@@ -138,7 +139,7 @@ function editInbound(inbound) {
             if (inbound) {
                 await app.pb.collection("inbound_webhooks").update(inbound.id, values, { requestKey: null });
             } else {
-                await app.pb.collection("inbound_webhooks").create({ ...values, tenant: data.tenant }, { requestKey: null });
+                await app.pb.collection("inbound_webhooks").create({ ...values, tenant: chosenTenant(data) }, { requestKey: null });
             }
             refreshPage();
         },

@@ -49,7 +49,7 @@ function keysPage() {
                 t.p(
                     null,
                     "Calls that sent no key, or one that does not exist, are rejected with 401. ",
-                    t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+                    t.a({ href: keyCallsPath(unknownKey) }, "Show them"),
                 ),
             ),
         ],
@@ -99,7 +99,7 @@ function keyActions(key) {
 /** @param {string} [tenant] */
 function newKey(tenant = "") {
     /** @type {{ tenant: string, name: string, permissions: Permission[], expires: string }} */
-    const data = store({ tenant: tenant || tenants.list[0]?.id || "", name: "", permissions: ["contacts:read", "contacts:write"], expires: "" });
+    const data = store({ tenant: tenant || onlyTenant(), name: "", permissions: ["contacts:read", "contacts:write"], expires: "" });
     openForm({
         title: "New API key",
         submit: "Create key",
@@ -114,7 +114,7 @@ function newKey(tenant = "") {
                 throw new Error("Choose at least one permission.");
             }
             await app.pb.collection("api_keys").create({
-                tenant: data.tenant,
+                tenant: chosenTenant(data),
                 name: data.name.trim(),
                 permissions: data.permissions,
                 expires: futureTime(data.expires),

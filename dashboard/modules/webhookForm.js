@@ -29,11 +29,12 @@ const natsReceiver = ["nats", "NATS", "events are published to a stream."];
  * Opens the form; without a webhook, for a new one.
  *
  * @param {Webhook} [webhook]
+ * @param {string} [tenant] that of a new one
  */
-function editWebhook(webhook) {
+function editWebhook(webhook, tenant) {
     /** @type {WebhookValues} */
     const data = store({
-        tenant: webhook?.tenant || tenants.list[0]?.id || "",
+        tenant: webhook?.tenant || tenant || onlyTenant(),
         name: webhook?.name || "",
         ...receiverOf(webhook?.url || ""),
         ...kindsOf(webhook?.events || []),
@@ -57,7 +58,7 @@ function editWebhook(webhook) {
             () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "Optional." }),
             radioField("Events", data, "kinds", [
-                ["all", "All events", "every change to a contact."],
+                ["all", "All contact events", "every change to a contact."],
                 ["chosen", "Selected events", "only the types below."],
             ]),
             () => (data.kinds === "chosen" ? checkboxesField("Selected events", data, "events", choosableKinds()) : null),
@@ -82,7 +83,7 @@ function editWebhook(webhook) {
             if (webhook) {
                 await app.pb.collection("webhooks").update(webhook.id, values, { requestKey: null });
             } else {
-                await app.pb.collection("webhooks").create({ ...values, tenant: data.tenant, secret: data.secret }, { requestKey: null });
+                await app.pb.collection("webhooks").create({ ...values, tenant: chosenTenant(data), secret: data.secret }, { requestKey: null });
             }
             refreshPage();
         },
@@ -218,7 +219,7 @@ function kindsOf(events) {
 
 /** @param {WebhookValues} data */
 function kindsFault({ kinds, events }) {
-    return kinds === "chosen" && !events.length ? "Choose at least one event type, or All events." : "";
+    return kinds === "chosen" && !events.length ? "Choose at least one event type, or All contact events." : "";
 }
 
 /**

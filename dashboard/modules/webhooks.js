@@ -27,7 +27,7 @@ function webhooksPage(route) {
     return integrationsPage({
         title: "Webhooks",
         intro: "A webhook receives a signed request when a contact changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
-        actions: [newButton("New webhook", () => editWebhook())],
+        actions: [newButton("New webhook", () => editWebhook(undefined, data.tenant))],
         load,
         content: () => [
             tenantFilters("Search by name or URL", data),

@@ -69,7 +69,8 @@ function tenantName({ name, counts }) {
  * @param {Counts} counts
  */
 function storedLabel({ storedBytes, storedLimit }) {
-    return `${Math.ceil(storedBytes / 2 ** 20)} of ${storedLimit / 2 ** 20} MiB`;
+    const used = storedBytes && storedBytes < 2 ** 20 ? "< 1" : Math.round(storedBytes / 2 ** 20);
+    return `${used} of ${storedLimit / 2 ** 20} MiB`;
 }
 
 /** @param {Tenant} tenant */
@@ -78,11 +79,36 @@ function tenantSwitch(tenant) {
         t.span(null, tenant.apiEnabled ? "Enabled" : "Disabled", t.span({ className: "integrations-offscreen" }, ` for ${tenant.name}`)),
         tenant.apiEnabled,
         async (apiEnabled) => {
-            const done = await attempt(() => app.pb.collection("tenants").update(tenant.id, { apiEnabled }, { requestKey: null }));
+            const update = () => app.pb.collection("tenants").update(tenant.id, { apiEnabled }, { requestKey: null });
+            const done = await (apiEnabled ? attempt(update) : disableTenant(tenant, update));
             loadTenants().finally(refreshPage);
             return done;
         },
     );
+}
+
+/**
+ * Asks before a customer's programs stop, and reports whether they do.
+ *
+ * @param {Tenant} tenant
+ * @param {() => Promise<unknown>} update
+ * @returns {Promise<boolean>}
+ */
+function disableTenant({ name }, update) {
+    let done = false;
+    return new Promise((resolve) => {
+        confirmDialog({
+            title: `Disable the API of ${name}?`,
+            text: "Calls with its keys and requests to its inbound webhooks are rejected immediately (403 feature_not_enabled), and its members can only read. " +
+                "Pending deliveries wait. Events that happen meanwhile are not sent: recover them once the API is enabled again.",
+            action: "Disable API",
+            run: async () => {
+                await update();
+                done = true;
+            },
+            onclose: () => resolve(done),
+        });
+    });
 }
 
 /** @param {TenantRow} tenant */
