@@ -100,7 +100,7 @@ func TestBrowserPortal(t *testing.T) {
 	b.look("portal-webhooks")
 	b.click("New webhook")
 	b.fill("URL", "http://127.0.0.1:1")
-	b.sees("This is a private address. Events reach it only if the operator has opened it.")
+	b.sees("The URL must lead to an address on the public internet")
 	b.do(chromedp.MouseClickXY(5, 450)) // beside the form, which would discard the input
 	b.look("portal-webhook-form")
 	b.click("Create webhook")

@@ -82,7 +82,7 @@ function urlHint(text) {
     }
     const { protocol, hostname } = new URL(text);
     if (/^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cde]|\[::1\])/i.test(hostname)) {
-        return "This is a private address. Events reach it only if " + (member() ? "the operator has opened it." : "the server was started with --allowPrivateWebhooks or --webhookAllow.");
+        return "This is a private address. " + (member() ? "The URL must lead to an address on the public internet, unless the operator has opened this one." : "Events reach it only if the server was started with --allowPrivateWebhooks or --webhookAllow.");
     }
     return protocol === "http:" ? "http:// is not encrypted: anyone on the network path can read the contacts." : "";
 }

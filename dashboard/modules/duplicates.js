@@ -130,7 +130,7 @@ async function mergeContacts(tenant, contacts, done) {
                 checkboxesField("Contacts", data, "chosen", contacts.map((contact) => [contact.id, duplicateLabel(contact)]), { onchange: preview }),
                 selectField("Contact that remains", data, "remaining", () => chosen().map((contact) => [contact.id, duplicateLabel(contact)]), {
                     onchange: preview,
-                    help: "It keeps its ID. The others are deleted, and relations to them lead to it.",
+                    help: "It keeps its ID. The others are deleted, and relations to them are moved to it.",
                 }),
                 names.map((name) => selectField(fieldTitle(name), winners, name, () => [
                     .../** @type {[string, string][]} */ (name === "externalId" ? [] : [["", "Automatic"]]), // it has to be chosen

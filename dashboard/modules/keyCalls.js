@@ -93,7 +93,7 @@ function limitText(id, { perMinute, burst }) {
     return t.p(
         null,
         `The key may make ${plural(perMinute, "call")} a minute, ${count(burst)} of them at once. Above that, calls get 429 rate_limited and change nothing: `,
-        "repeat them after the number of seconds in Retry-After. To need fewer calls, send contacts in batches: 10 count as one call. ",
+        "repeat them after the number of seconds in Retry-After. To use fewer calls, send batches: ten contacts count as one call. ",
         forSuperusers("You can raise the limit under Tenants."),
     );
 }

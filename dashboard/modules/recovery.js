@@ -8,13 +8,13 @@
  */
 function redeliver(delivery, done = () => {}) {
     const { id, type, contactName, status, created } = delivery;
-    const event = `“${eventKinds[type] || type}”${contactName ? ` about ${contactName}` : ""} of ${parseTime(created).toLocaleString()}`;
+    const event = `“${eventKinds[type] || type}”${contactName ? ` for ${contactName}` : ""} (${parseTime(created).toLocaleString()})`;
     openForm({
         title: "Redeliver this event?",
         size: "sm",
         submit: "Send now",
         content: () => [
-            t.p(null, `Sends ${event} now, with the same event ID. A receiver that already has it recognizes the ID.`),
+            t.p(null, `Sends the event ${event} again, with the same ID. A receiver that already has it recognizes the ID.`),
             t.p(null, status === "pending"
                 ? "If this attempt fails, the remaining retries follow on schedule."
                 : "The delivery starts again at attempt 1. If that fails, it is retried for about three days."),
@@ -61,7 +61,7 @@ function recoverDeliveries(webhookId) {
         ready: () => Boolean(data.missed?.count),
         size: "sm",
         content: () => [
-            t.p(null, "Queues again every delivery that has failed or was never attempted since this time. Events keep their IDs."),
+            t.p(null, "Sends again all deliveries that have failed since this time, and events that were never sent. Events keep their IDs."),
             textField("Since", data, "since", {
                 type: "datetime-local",
                 required: true,
@@ -91,7 +91,7 @@ function recoverDeliveries(webhookId) {
  */
 function missedLabel({ count: all, types, oldest, newest }) {
     if (!oldest || !newest) {
-        return "Nothing to recover: every delivery since then succeeded or is pending.";
+        return "Nothing to recover. Test events are not recovered.";
     }
     const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
     const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];

@@ -96,8 +96,8 @@ function startSteps({ onfinish }) {
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,
-                    "There is one. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.arrived !== "", onclick: () => (data.again = true) }, "Create another if you do not have it."),
+                    "A key exists. ",
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.arrived !== "", onclick: () => (data.again = true) }, "If you do not have it, create another."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
                 open: () => data.tenant !== null,

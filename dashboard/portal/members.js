@@ -115,7 +115,7 @@ function addMember() {
             textField("Email", data, "email", { type: "email", required: true, autofocus: true }),
             textField("Name", data, "name", { maxLength: 255 }),
             radioField("Role", data, "role", roles),
-            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more." }),
+            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. You can copy it once more in the next window." }),
         ],
         run: async () => {
             const { email, name, role, password } = data;
