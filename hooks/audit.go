@@ -90,6 +90,9 @@ func auditDelete(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
+		if member.Is(e.Record) && member.IsLink(e.Record) {
+			return write(tx, e, audit.Revoked)
+		}
 		return write(tx, e, audit.Deleted)
 	})
 }

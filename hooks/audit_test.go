@@ -136,7 +136,7 @@ func TestAuditActors(t *testing.T) {
 	do(t, root, "PATCH", in("tenant_members", ann.Id), `{"tokenKey:autogenerate":""}`)
 	do(t, root, "DELETE", in("tenant_members", link.Id), "")
 	const by = "superuser root@example.com "
-	log.expect("members", by+"updated tenant_members [password]", by+"updated tenant_members [tokenKey]", by+"deleted tenant_members []")
+	log.expect("members", by+"updated tenant_members [password]", by+"updated tenant_members [tokenKey]", by+"revoked tenant_members []")
 
 	signIn := func(collection, identity, password string) (token string) {
 		got := root.Do("POST", "/api/collections/"+collection+"/auth-with-password", `{"identity":"`+identity+`","password":"`+password+`"}`, "Authorization", "")

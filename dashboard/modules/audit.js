@@ -48,7 +48,7 @@ function auditPage() {
 
     return integrationsPage({
         title: "Audit log",
-        intro: "Shows who changed tenants, keys, webhooks and members, imported, exported or merged contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.",
+        intro: `Shows who changed ${member() ? "" : "tenants, "}keys, webhooks and members, imported, exported or merged contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.`,
         firstSteps: false,
         load,
         content: () => [
@@ -102,7 +102,7 @@ function auditFields({ action, actorKind, fields }) {
  * @param {AuditEntry} entry
  */
 function auditRecord({ action, collection, record, recordName }) {
-    const kind = action === "link_created" ? "Portal link" : auditedKinds[collection] || collection;
+    const kind = action === "link_created" || action === "revoked" && collection === "tenant_members" ? "Portal link" : auditedKinds[collection] || collection;
     const name = recordName ? t.span(null, recordName) : t.code({ className: "integrations-id" }, record);
     return t.div({ className: "integrations-named" }, t.span(null, kind), record ? name : null);
 }
