@@ -35,7 +35,7 @@ var menu = []struct {
 	{"Guides", []string{
 		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
 	}},
-	{"Operation", []string{
+	{"Operations", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},
 }

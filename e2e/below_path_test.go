@@ -79,7 +79,7 @@ func TestBelowAPath(t *testing.T) {
 func (s *server) browseBelow(name string) {
 	b := s.newBrowser()
 	b.open("/")
-	b.sees("It is healthy.")
+	b.sees("The server is running.")
 	b.shot("below-" + name + "-home")
 	b.click("Documentationfor integrators: the API reference, authentication, errors, signatures")
 	b.wait("the address below the path", `document.querySelector("article pre code")?.textContent.includes(`+quote(s.base+contactsPath)+`)`)

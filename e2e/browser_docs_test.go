@@ -13,12 +13,13 @@ func TestBrowserStartPage(t *testing.T) {
 	s := newInstallation(t).superuser().serve()
 	b := s.newBrowser()
 	b.open("/")
-	b.sees("It is healthy.")
+	b.sees("The server is running.")
 	b.look("home")
 	b.wait("the way to the dashboard", `document.querySelector('a[href^="_/"]')`)
+	b.wait("the way to the portal", `document.querySelector('a[href="portal/"]')`)
 	b.wait("the way to the documentation", `document.querySelector('a[href="docs"]')`)
 	s.kill()
-	b.sees("It does not respond.") // it looks again by itself, every 15 seconds
+	b.sees("The server does not respond.") // it looks again by itself, every 15 seconds
 }
 
 // The documentation works without a network, has no input for a key, and requests nothing from other servers.

@@ -9,7 +9,7 @@ async function look(health) {
   } catch {
     // it cannot be reached, or takes too long: down either way
   }
-  const text = state === "up" ? "It is healthy." : "It does not respond.";
+  const text = state === "up" ? "The server is running." : "The server does not respond.";
   if (health.textContent !== text) {
     health.textContent = text; // read aloud when it changes, and only then
   }
