@@ -15,11 +15,15 @@ func TestBrowserReplica(t *testing.T) {
 	i.env = []string{"CONTACTBASE_REPLICA=file://" + place}
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
-	b.integrations("/tenants", "Tenants")
+	b.integrations("", "Overview")
 	b.sees("Replica: up to date, no restore test yet.")
 	i.must("replica", "drill")
 	b.wait("the restore test", `/up to date, last restore test .* ago, \d+ rows compared\./.test(document.body.innerText)`)
 	b.look("replica")
+	b.integrations("/tenants", "Tenants") // on which only faults stand
+	if evaluate[bool](b, `document.body.innerText.includes("Replica")`) {
+		t.Error("the page shows a healthy replica")
+	}
 	await(t, "the loss of the replica", func() bool { // the server continues sending to it
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})

@@ -7,13 +7,13 @@ async function loadStatus() {
     keep(replica, "status", await callIntegrations("GET", "/replica"));
 }
 
-/** Nothing where the server keeps none. */
+/** Its faults stand on each page, a healthy state only on the overview. Nothing where the server keeps none. */
 function statusLine() {
     const { status } = replica;
-    if (!status) {
+    const faults = status?.faults.join("; ");
+    if (!status || !faults && app.store.title !== "Overview") {
         return null;
     }
-    const faults = status.faults.join("; ");
     return t.p(
         { className: faults ? "integrations-replica alert danger" : "integrations-replica txt-hint", role: "status" },
         t.strong(null, "Replica: "),
