@@ -36,6 +36,11 @@ func TestBrowserImport(t *testing.T) {
 	b.sees("990 would be created")
 	b.sees("Row Field Value Reason 2 Email nonsense is not a valid email address")
 	b.look("import-checked")
+	b.integrations("/imports", "Import and export")
+	b.says("customers.csv", "Created", "–") // which nothing is yet
+	b.says("customers.csv", "Refused", "10")
+	b.click("customers.csv")
+	b.sees("990 would be created")
 	b.chooseField("E-Mail", "company")
 	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)
 	b.chooseField("E-Mail", "email")

@@ -145,7 +145,7 @@ function importProgress(shown) {
     if (status === "new") {
         return null;
     }
-    const would = ["checking", "checked", "dryRun"].includes(status);
+    const would = isOnlyChecked(status);
     return t.div(
         { className: "integrations-import", "html-aria-live": "polite", "html-aria-busy": String(isBusy(shown)) },
         t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Progress" }),
@@ -167,7 +167,7 @@ function importProgress(shown) {
  * @param {boolean} changed
  * @param {(action: "check" | "start" | "cancel") => unknown} act
  */
-function importButtons({ id, status, total, counts }, changed, act) {
+function importButtons({ id, status, counts }, changed, act) {
     /**
      * @param {string} text
      * @param {() => unknown} onclick
@@ -179,7 +179,7 @@ function importButtons({ id, status, total, counts }, changed, act) {
     return t.div(
         { className: "integrations-form-buttons" },
         status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
-        ready ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
+        ready && counts.created + counts.updated ? button(`Import ${plural(counts.created + counts.updated, "row")}`, () => act("start")) : null,
         over ? null : button(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
         over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
     );

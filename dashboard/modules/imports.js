@@ -28,13 +28,28 @@ function importsPage() {
                 { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
                 { name: "Status", cell: ({ status }) => stateLabel(importStates[status]) },
                 { name: "Rows", cell: ({ total }) => total.toLocaleString("en") },
-                { name: "Created", cell: ({ counts }) => counts.created.toLocaleString("en") },
-                { name: "Updated", cell: ({ counts }) => counts.updated.toLocaleString("en") },
+                { name: "Created", cell: (row) => writtenRows(row, row.counts.created) },
+                { name: "Updated", cell: (row) => writtenRows(row, row.counts.updated) },
                 { name: "Refused", cell: ({ counts }) => counts.refused.toLocaleString("en") },
                 { name: "When", cell: ({ createdAt }) => timeAgo(createdAt) },
             ],
         }),
     });
+}
+
+/**
+ * A number of rows, unless they were only checked.
+ *
+ * @param {Import} shown
+ * @param {number} rows
+ */
+function writtenRows({ status }, rows) {
+    return isOnlyChecked(status) ? "–" : rows.toLocaleString("en");
+}
+
+/** @param {ImportStatus} status */
+function isOnlyChecked(status) {
+    return ["checking", "checked", "dryRun"].includes(status);
 }
 
 const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
