@@ -11,17 +11,26 @@ function attemptDetails(shown) {
         attemptSummary(shown),
         shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
         isRedirect(shown.status) ? t.p({ className: "integrations-bad" }, "Redirects are not followed: enter the final address as the webhook's URL.") : null,
-        textBlock("Response body", shown.responseBody, shown.status ? "The body is empty." : "There was no response."),
+        textBlock("Response body", shown.responseBody, shown.status ? "The body is empty." : isBlocked(shown.error) ? "The request was not sent." : "There was no response."),
         headersBlock("Response headers", shown.responseHeaders),
         headersBlock("Request headers", shown.requestHeaders),
     );
 }
 
+/**
+ * Whether the server has not sent a request, because it may not reach its address.
+ *
+ * @param {string | null} [error]
+ */
+function isBlocked(error) {
+    return Boolean(error?.startsWith("blocked address"));
+}
+
 /** @param {AttemptDetails} shown */
-function attemptSummary({ number, started, status, durationMs }) {
+function attemptSummary({ number, started, status, error, durationMs }) {
     const state = status && status >= 200 && status < 300
         ? { text: `${status} accepted`, style: "success" }
-        : { text: status ? `${status} rejected` : "No response", style: "danger" };
+        : { text: status ? `${status} rejected` : isBlocked(error) ? "Not sent" : "No response", style: "danger" };
     return t.div(
         { className: "integrations-attempt-summary" },
         stateLabel(state),

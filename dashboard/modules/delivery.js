@@ -83,11 +83,11 @@ function timeline({ upcoming, attempts: made }, attempts) {
         t.h3(null, "Timeline"),
         t.ol(
             { className: "integrations-timeline" },
-            attempts.toReversed().map(({ number, started, status, durationMs }) => {
+            attempts.toReversed().map(({ number, started, status, error, durationMs }) => {
                 const succeeded = status && status >= 200 && status < 300;
                 return t.li(
                     { className: succeeded ? "good" : "bad" },
-                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no response"} after ${duration(durationMs)}`,
+                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), isBlocked(error) ? ": not sent" : `: ${status || "no response"} after ${duration(durationMs)}`,
                 );
             }),
             next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), " (next)") : null,
@@ -111,11 +111,12 @@ function timeline({ upcoming, attempts: made }, attempts) {
  */
 function requestBlock({ url, body }, last) {
     const headers = last?.requestHeaders || null;
+    const title = !last ? "Request as it will be sent" : isBlocked(last.error) ? "Request that was not sent" : "Request as sent";
     return t.section(
         { className: "integrations-block" },
         t.div(
             { className: "integrations-copy-head" },
-            t.h3(null, last ? "Request as sent" : "Request as it will be sent"),
+            t.h3(null, title, t.span({ className: "txt-hint" }, " (formatted for reading)")),
             copyTextButton("as curl", asCurl(url, headers, body), false, "Copy as curl"),
         ),
         t.p({ className: "integrations-url m-b-10" }, `POST ${url}`),
