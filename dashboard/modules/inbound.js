@@ -84,8 +84,8 @@ function mappingLabel(mapping) {
 function inboundActions(inbound) {
     return t.div(
         { className: "integrations-buttons" },
-        forEditors(iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound))),
-        iconLink(`Requests to ${inbound.name}`, "ri-list-check", `${integrationsPath}/inbound/${inbound.id}/requests`),
+        forEditors(actionButton("Try", "ri-flask-line", () => tryInbound(inbound), { ariaLabel: `Try ${inbound.name}` })),
+        actionLink("Requests", "ri-list-check", `${integrationsPath}/inbound/${inbound.id}/requests`, `Requests to ${inbound.name}`),
         actionMenu(`More for ${inbound.name}`, [
             ["Edit", "ri-edit-line", () => editInbound(inbound)],
             ["Rotate address", "ri-refresh-line", () => rotateInbound(inbound)],

@@ -244,17 +244,6 @@ function iconButton(label, icon, onclick) {
 }
 
 /**
- * A link that is only an icon; its label is shown on hover.
- *
- * @param {string} label
- * @param {string} icon
- * @param {string} href
- */
-function iconLink(label, icon, href) {
-    return t.a({ className: "btn sm circle transparent secondary", ariaLabel: label, title: label, href }, t.i({ className: icon, ariaHidden: true }));
-}
-
-/**
  * A button with further actions, which all change something: label, icon, what it does and its style each.
  *
  * @param {string} label
