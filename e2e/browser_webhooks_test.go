@@ -228,4 +228,14 @@ func TestBrowserDeliveries(t *testing.T) {
 	}
 	pointAt(5, 5)
 	b.sees("Mary Jackson")
+
+	blocked := str(t, s.signIn().expect(http.StatusOK, http.MethodPost, "/api/collections/webhooks/records", `{"tenant":"`+tenant+`","url":"http://169.254.169.254/latest"}`).json(), "id")
+	c.do("POST", contactsPath, `{"name":"Dorothy Vaughan"}`)
+	b.integrations("/webhooks/"+blocked+"/deliveries", "Deliveries")
+	b.sees("is not a public address")
+	b.look("deliveries-blocked")
+	b.click("Details")
+	b.sees("Request that was not sent (formatted for reading)")
+	b.sees("Not sent Attempt 1")
+	b.look("delivery-blocked")
 }

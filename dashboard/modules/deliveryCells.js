@@ -32,7 +32,7 @@ function nextAttempt({ status, nextAttempt: at }, webhook) {
 function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
     const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No response" : "Not sent yet");
     const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
-    return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
+    return t.span({ className: `integrations-clamped ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
 }
 
 /**
