@@ -114,6 +114,7 @@ var scrollable = strings.NewReplacer(
 	`<pre><code class="language-sh">`, `<pre class="wrap"><code>`,
 	`<pre><code class="language-json">`, `<pre class="wrap"><code>`,
 	"<pre>", `<pre tabindex="0">`,
+	"<code>--", `<code class="flag">--`, // which would break after its hyphens
 	"<table>", `<div class="scroll" tabindex="0"><table>`,
 	"</table>", "</table></div>",
 )
