@@ -1911,9 +1911,9 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The fields to write. `null`, `""` and a string without visible characters all mean "no value". The server trims
-         *     values, and never converts them from another JSON type. A property that is neither listed nor a custom field is
-         *     rejected with `unknown_field`.
+         * @description The fields to write. `null` and `""` mean "no value", as does a string without visible characters in a listed field.
+         *     The server trims listed fields, stores custom fields as sent, and never converts values from another JSON type. A
+         *     property that is neither listed nor a custom field is rejected with `unknown_field`.
          *
          *     Custom fields: a relation accepts only IDs of your own tenant. JSON may be nested at most 100 levels deep. Numbers
          *     outside ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized:

@@ -27,6 +27,9 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 	}
 	multiple, _ := field.(core.MultiValuer)
 	list := multiple != nil && multiple.IsMultiple()
+	if value == "" { // like null
+		return nil, nil
+	}
 	switch v := value.(type) {
 	case nil:
 		return nil, nil
