@@ -55,7 +55,14 @@ async function start() {
     takeLinkToken();
     await finishOAuth2();
     if (session.token) {
-        await loadMember().catch((error) => sessionStorage.getItem(tokenKey) && sessionStorage.setItem(reasonKey, errorText(error))); // else it has a reason
+        try {
+            await loadMember();
+        } catch (error) {
+            if (!sessionStorage.getItem(tokenKey)) {
+                return; // the session has ended: the page is loading again, which shows the reason
+            }
+            sessionStorage.setItem(reasonKey, errorText(error));
+        }
     }
     document.body.replaceChildren(t.main({ className: "app" }, pageHeader(), () => shown.page), toasts);
     router(Object.fromEntries(Object.entries(portalPages).map(([path, page]) => [path, show(page)])), { fallbackPath: integrationsPath });
