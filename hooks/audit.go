@@ -9,19 +9,16 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/credential"
-	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
-	"contactbase/internal/webhook"
 )
 
 // bindAudit writes the audit log. Its hooks come first, so that their transactions contain whatever other hooks do.
 func bindAudit(app core.App) {
-	audited := []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
-	app.OnRecordCreateExecute(audited...).BindFunc(auditCreate)
-	app.OnRecordUpdateExecute(audited...).BindFunc(auditUpdate)
-	app.OnRecordDeleteExecute(audited...).BindFunc(auditDelete)
+	app.OnRecordCreateExecute(administered...).BindFunc(auditCreate)
+	app.OnRecordUpdateExecute(administered...).BindFunc(auditUpdate)
+	app.OnRecordDeleteExecute(administered...).BindFunc(auditDelete)
 	app.OnRecordAuthRequest(member.CollectionName, core.CollectionNameSuperusers).BindFunc(auditSignIn)
 
 	app.OnRecordCreate(audit.CollectionName).BindFunc(refuse)

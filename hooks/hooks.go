@@ -5,9 +5,17 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
+	"contactbase/internal/member"
 	"contactbase/internal/retention"
+	"contactbase/internal/tenant"
+	"contactbase/internal/webhook"
 )
+
+// administered are the collections that superusers and members administer.
+var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
 // Bind registers all hooks. deliveries stores the deliveries of events; sender sends them. wake is called after each commit that
 // leaves work to do, such as an event to deliver; it must not block.

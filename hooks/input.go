@@ -5,19 +5,12 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 	"github.com/spf13/cast"
-
-	"contactbase/internal/credential"
-	"contactbase/internal/inbound"
-	"contactbase/internal/member"
-	"contactbase/internal/tenant"
-	"contactbase/internal/webhook"
 )
 
 // bindInput refuses values that PocketBase would replace by none: an unreadable `revoked` would leave a key in use.
 func bindInput(app core.App) {
-	collections := []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
-	app.OnRecordCreateRequest(collections...).BindFunc(refuseUnreadable)
-	app.OnRecordUpdateRequest(collections...).BindFunc(refuseUnreadable)
+	app.OnRecordCreateRequest(administered...).BindFunc(refuseUnreadable)
+	app.OnRecordUpdateRequest(administered...).BindFunc(refuseUnreadable)
 }
 
 func refuseUnreadable(e *core.RecordRequestEvent) error {

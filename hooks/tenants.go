@@ -29,11 +29,10 @@ func bindOwners(app core.App, wake func()) {
 // bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records, so that a member who changes a
 // name would undo a change of the role that was made meanwhile, and anybody the revocation of a key.
 func bindPartialUpdates(app core.App) {
-	app.OnRecordUpdateRequest(tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName).
-		BindFunc(func(e *core.RecordRequestEvent) error {
-			e.Record.IgnoreUnchangedFields(true)
-			return e.Next()
-		})
+	app.OnRecordUpdateRequest(administered...).BindFunc(func(e *core.RecordRequestEvent) error {
+		e.Record.IgnoreUnchangedFields(true)
+		return e.Next()
+	})
 }
 
 // deleteOwner skips PocketBase's deletion, which would cascade record by record in one transaction, for which all writers wait.
