@@ -179,7 +179,7 @@ function tenantField(data) {
     }));
 }
 
-/** The id of the only tenant; "" if there are several, of which somebody has to choose: what is meant for one must not reach another. */
+/** The ID of the only tenant, or "" if there are several: a key or a webhook must not reach the wrong customer by default. */
 function onlyTenant() {
     return tenants.list.length === 1 ? /** @type {{ id: string }} */ (tenants.list[0]).id : "";
 }
