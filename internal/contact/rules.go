@@ -25,8 +25,10 @@ func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
-	invisible := strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) // such as a zero-width space in a pasted address
-	if wrong == nil && s != "" && (invisible || strings.HasSuffix(s, ".") || is.EmailFormat.Validate(s) != nil) {
+	if wrong == nil && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) { // such as a zero-width space in a pasted address
+		return s, &fault.Field{Code: fault.CodeInvalidEmail, Message: "contains an invisible character; type the address instead of pasting it"}
+	}
+	if wrong == nil && s != "" && (strings.HasSuffix(s, ".") || is.EmailFormat.Validate(s) != nil) {
 		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid email address, such as ada@example.com"}
 	}
 	return s, wrong
