@@ -19,7 +19,7 @@ func TestBrowserStartPage(t *testing.T) {
 	b.wait("the way to the portal", `document.querySelector('a[href="portal/"]')`)
 	b.wait("the way to the documentation", `document.querySelector('a[href="docs"]')`)
 	s.kill()
-	b.sees("The server does not respond.") // it looks again by itself, every 15 seconds
+	b.sees("The server does not respond.") // the page checks again every 15 seconds
 }
 
 // The documentation works without a network, has no input for a key, and requests nothing from other servers.

@@ -205,7 +205,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.signedOut("Your session has expired. Sign in again.")
 }
 
-// A session that expires while nobody does anything ends on the screen too. A link that is no longer valid leads back to its application.
+// The page ends an expired session even if nobody uses it. A link that is no longer valid leads back to its application.
 func TestBrowserPortalExpires(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
