@@ -76,7 +76,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	err = sqlite.Transact(e.App, caller.TenantID, len(b.items) <= shortBatch, func(tx core.App) error {
+	err = sqlite.Transact(e.Request.Context(), e.App, caller.TenantID, len(b.items) <= shortBatch, func(tx core.App) error {
 		reader := sqlite.ReaderOf(tx)
 		if err := confirm(reader, caller); err != nil {
 			return err

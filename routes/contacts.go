@@ -93,7 +93,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	err = contact.Commit(e.App, caller.TenantID, func(tx *contact.Tx) ([]sqlite.Statement, error) {
+	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) ([]sqlite.Statement, error) {
 		if err := confirm(tx, caller); err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		return invalid
 	}
 	var updated contact.Write
-	err = contact.Commit(e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
+	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		if err := confirm(tx, caller); err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	}
 	caller := identity(e)
 	var written contact.Write
-	err = contact.Commit(e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
+	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		if err := confirm(tx, caller); err != nil {
 			return nil, err
 		}

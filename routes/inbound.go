@@ -39,7 +39,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return s.refuse(e, webhook, sent, err)
 	}
 	request := keyed(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)
-	if err := s.receive(e.App, webhook, sent, request); err != nil && !errors.Is(err, errReplayed) {
+	if err := s.receive(e, webhook, sent, request); err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}
 	return request.send(e)
@@ -71,11 +71,11 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 
 // receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it checks the body,
 // because senders may rebuild the body of a repeat. It reads the body before the transaction, for which all writers wait.
-func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
-	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
+func (s *server) receive(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
+	if err := request.find(sqlite.Direct(e.App.ConcurrentDB())); err != nil {
 		return err
 	}
-	received, err := inbound.Read(app, webhook, sent.contentType, sent.body)
+	received, err := inbound.Read(e.App, webhook, sent.contentType, sent.body)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, re
 		return err
 	}
 	defer end()
-	return received.Transact(app, func(tx core.App) error {
+	return received.Transact(e.Request.Context(), e.App, func(tx core.App) error {
 		if err := request.find(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent pos
 		return f
 	}
 	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}
-	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, envelope.StatusOf(f), result, time.Now()); err != nil {
+	if err := inbound.Record(e.Request.Context(), e.App, webhook, sent.contentType, sent.body, envelope.StatusOf(f), result, time.Now()); err != nil {
 		e.App.Logger().Error("storing a rejected inbound request", "requestId", requests.ID(e), "error", err)
 	}
 	return f

@@ -49,7 +49,7 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		}
 		return request.find(sqlite.ReaderOf(tx))
 	}
-	err = m.run(e.App, confirmed, func(tx core.App) error {
+	err = m.run(e, confirmed, func(tx core.App) error {
 		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 			return request.rememberContact(tx, http.StatusOK, m.merged)
 		})
@@ -75,7 +75,7 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	err = m.run(e.App, func(core.App) error { return nil }, func(tx core.App) error {
+	err = m.run(e, func(core.App) error { return nil }, func(tx core.App) error {
 		return audit.Write(tx, audit.Entry{Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID})
 	})
 	if err != nil {
@@ -85,9 +85,9 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 }
 
 // run calls check, merges the contacts, and calls finish, in one transaction. A dry run undoes the transaction and does not call finish.
-func (m *merge) run(app core.App, check, finish func(tx core.App) error) error {
+func (m *merge) run(e *core.RequestEvent, check, finish func(tx core.App) error) error {
 	undo := errors.New("dry run")
-	err := sqlite.Transact(app, m.tenantID, false, func(tx core.App) (err error) {
+	err := sqlite.Transact(e.Request.Context(), e.App, m.tenantID, false, func(tx core.App) (err error) {
 		if err := check(tx); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func TestChangeIsOfItsTurn(t *testing.T) {
 		waited <- changed
 	}()
 	var before *contact.Contact
-	err = sqlite.Transact(b.App, b.Tenant, false, func(tx core.App) (err error) {
+	err = sqlite.Transact(t.Context(), b.App, b.Tenant, false, func(tx core.App) (err error) {
 		close(locked)
 		<-time.After(100 * time.Millisecond) // enough to come to the line, which nothing tells
 		before, _, err = testkit.Update(tx, b.Tenant, first, changes)

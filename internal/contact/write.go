@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -48,11 +49,11 @@ type Write struct {
 // Commit calls write and runs the statements that it returns, in one transaction, which may share its commit with others: see sqlite.Write.
 // It writes on behalf of the tenant. If the app is in a transaction, the write becomes a part of it. After the commit PocketBase's
 // subscribers receive the contacts that were written, which also wakes the background workers. write may be called twice, and must not
-// change anything itself. The error is a fault.Fields if an admin's unique index refuses a contact.
-func Commit(app core.App, tenantID string, write func(tx *Tx) ([]sqlite.Statement, error)) error {
+// change anything itself. The error is a fault.Fields if an admin's unique index refuses a contact. ctx is that of sqlite.WriteFor.
+func Commit(ctx context.Context, app core.App, tenantID string, write func(tx *Tx) ([]sqlite.Statement, error)) error {
 	var tx Tx
 	err := withTx(app, func(unread Tx) error {
-		_, err := sqlite.WriteFor(app, tenantID, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
+		_, err := sqlite.WriteFor(ctx, app, tenantID, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
 			tx = unread
 			tx.Reader = reader
 			return write(&tx)

@@ -51,7 +51,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Errorf("applying gives %v, not %v", err, tt.want)
 			}
-			if err := inbound.Record(app, webhook, "application/json", body, 400, "refused", time.Now()); err != nil {
+			if err := inbound.Record(t.Context(), app, webhook, "application/json", body, 400, "refused", time.Now()); err != nil {
 				t.Error(err)
 			}
 			contacts := 0
@@ -85,7 +85,7 @@ func TestTenantDeletedWithinACall(t *testing.T) {
 	if _, err := app.NonconcurrentDB().NewQuery(trigger).Execute(); err != nil {
 		t.Fatal(err)
 	}
-	err = request.Transact(app, func(tx core.App) error {
+	err = request.Transact(t.Context(), app, func(tx core.App) error {
 		_, err := request.Receive(tx, time.Now())
 		return err
 	})

@@ -1,6 +1,7 @@
 package inbound_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (r *receiver) receive(body any) *inbound.Outcome {
 	if !errors.As(err, &refused) {
 		r.Fatalf("%s: %v", encoded, err)
 	}
-	outcome, err := request.Preview(r.app)
+	outcome, err := request.Preview(context.Background(), r.app)
 	if err != nil || outcome.Failed != len(outcome.Results) {
 		r.Fatalf("%s is refused as %q, but a preview gives %+v, %v", encoded, refused, outcome, err)
 	}

@@ -3,6 +3,7 @@
 package inbound
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,15 +108,15 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 }
 
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
-func (r *Request) Transact(app core.App, do func(tx core.App) error) error {
-	return sqlite.Transact(app, r.webhook.TenantID, r.isShort(), do)
+func (r *Request) Transact(ctx context.Context, app core.App, do func(tx core.App) error) error {
+	return sqlite.Transact(ctx, app, r.webhook.TenantID, r.isShort(), do)
 }
 
 // Preview returns what the request would do, with the resulting contacts, without doing it.
-func (r *Request) Preview(app core.App) (*Outcome, error) {
+func (r *Request) Preview(ctx context.Context, app core.App) (*Outcome, error) {
 	var outcome *Outcome
 	undo := errors.New("preview")
-	err := sqlite.Transact(app, r.webhook.TenantID, false, func(tx core.App) (err error) {
+	err := sqlite.Transact(ctx, app, r.webhook.TenantID, false, func(tx core.App) (err error) {
 		if outcome, err = r.apply(tx, true); err != nil {
 			return err
 		}

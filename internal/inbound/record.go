@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -76,14 +77,14 @@ func (r *row) insert(tx core.App) error {
 }
 
 // Record stores a rejected request and its response. result encodes to JSON.
-func Record(app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
+func Record(ctx context.Context, app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
 	refused := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
 	refused.status, refused.result = status, encoded
-	return sqlite.Transact(app, webhook.TenantID, false, func(tx core.App) error { return refused.insert(tx) })
+	return sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error { return refused.insert(tx) })
 }
 
 // ErrErased means that a request was about a deleted contact and has been erased.

@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func (a *account) now() time.Time {
 
 func (a *account) record(body string) {
 	a.t.Helper()
-	if err := inbound.Record(a.app, a.webhook, "application/json", []byte(body), 400, "refused", a.now()); err != nil {
+	if err := inbound.Record(context.Background(), a.app, a.webhook, "application/json", []byte(body), 400, "refused", a.now()); err != nil {
 		a.t.Fatal(err)
 	}
 }

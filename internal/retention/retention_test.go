@@ -48,7 +48,7 @@ func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := inbound.Record(app, inboundWebhook, "application/json", []byte("{}"), http.StatusBadRequest, "nothing", time.Now()); err != nil {
+	if err := inbound.Record(t.Context(), app, inboundWebhook, "application/json", []byte("{}"), http.StatusBadRequest, "nothing", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	_, err = sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {

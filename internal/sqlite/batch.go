@@ -110,6 +110,20 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
+// settle returns err, which rests on writes in the batch, once these are committed. It returns the error of the batch if they are not, and that of
+// ctx if that ends first. The caller does not hold the lock.
+func (b *batch) settle(ctx context.Context, err error) error {
+	select {
+	case <-b.done:
+		if b.err != nil {
+			return b.err
+		}
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the commit of the writes that it found: %w", ctx.Err())
+	}
+}
+
 // check handles a statement that has ended the batch. It returns the error of the statement, or that of the batch if the batch has ended.
 func (w *writer) check(b *batch, err error) error {
 	if w.batch != b { // the batch failed before

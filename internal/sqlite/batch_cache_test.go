@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // caching returns a writer whose write function records the cached value, inserts a row, and caches its name.
 func caching(writers *sql.DB, name string, found *[]string) func() error {
 	return func() error {
-		_, err := writeWith(writers, "", func(tx Reader) ([]Statement, error) {
+		_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
 			value, ok := CachedInBatch[string](tx)
 			if !ok {
 				value = "nothing"
@@ -35,7 +36,7 @@ func TestBatchCache(t *testing.T) {
 	}
 	reading := func(writers *sql.DB) func() error {
 		return func() error {
-			_, err := writeWith(writers, "", func(tx Reader) ([]Statement, error) {
+			_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
 				_, err := Values[string](tx, names)
 				return nil, err
 			})

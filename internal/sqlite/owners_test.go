@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -28,7 +29,7 @@ func (r *ownersRecorder) record(owner string) {
 func (r *ownersRecorder) writes(letters string) (each []func() error) {
 	for _, letter := range strings.Split(letters, "") {
 		each = append(each, func() error {
-			_, err := writeWith(r.writers, strings.Trim(letter, "-"), func(Reader) ([]Statement, error) {
+			_, err := writeWith(context.Background(), r.writers, strings.Trim(letter, "-"), func(Reader) ([]Statement, error) {
 				r.record(letter)
 				return []Statement{{"INSERT INTO things (name) VALUES (NULL)", nil}}, nil
 			})
@@ -50,9 +51,9 @@ func (r *ownersRecorder) transaction(owner string) func() error {
 				panic(err)
 			}
 		}
-		_, err = tx.Exec("", turn{owner: owner, short: true})
+		_, err = tx.Exec("", &turn{owner: owner, short: true})
 		mustNot(err)
-		_, err = tx.Exec("", turn{}) // too late: it has the lock
+		_, err = tx.Exec("", &turn{}) // too late: it has the lock
 		mustNot(err)
 		r.record(owner)
 		_, err = tx.Exec("INSERT INTO things (name) VALUES (NULL)")

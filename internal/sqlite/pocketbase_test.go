@@ -21,7 +21,7 @@ func TestManyWriters(t *testing.T) {
 		all.Go(func() {
 			for row := range rows {
 				record := thing(t, app, fmt.Sprintf("%d-%d", writer, row))
-				if err := Transact(app, "", true, func(tx core.App) error { return tx.Save(record) }); err != nil {
+				if err := Transact(t.Context(), app, "", true, func(tx core.App) error { return tx.Save(record) }); err != nil {
 					t.Errorf("saving: %v", err)
 				}
 			}

@@ -25,7 +25,7 @@ func TestPreCommitHook(t *testing.T) {
 		return nil
 	})
 	save := func(name string) error {
-		return Transact(app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, name)) })
+		return Transact(t.Context(), app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, name)) })
 	}
 	if err := save("before"); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestExclusive(t *testing.T) {
 	for writer := range 16 {
 		writers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				if err := Transact(app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, fmt.Sprint(writer, "-", n))) }); err != nil {
+				if err := Transact(t.Context(), app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, fmt.Sprint(writer, "-", n))) }); err != nil {
 					t.Error(err)
 					return
 				}

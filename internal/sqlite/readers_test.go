@@ -16,7 +16,7 @@ import (
 func TestReadersDoNotWrite(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
-	if err := Transact(app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, "before")) }); err != nil {
+	if err := Transact(t.Context(), app, "", true, func(tx core.App) error { return tx.Save(thing(t, tx, "before")) }); err != nil {
 		t.Fatal(err)
 	}
 	PreCommit(app, func() error { return errors.New("another machine serves") })

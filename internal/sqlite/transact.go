@@ -78,13 +78,19 @@ func run(tx interface {
 // Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short transaction, which takes a few milliseconds
 // at most, joins the open commit batch, whose writers wait for it. Any other transaction commits that batch first. If the batch fails
 // because of another transaction, Transact calls do of a short one again.
-func Transact(app core.App, owner string, short bool, do func(tx core.App) error) error {
+//
+// An error of do that rests on uncommitted writes of others is returned after their commit. The end of ctx ends that wait, and nothing else.
+func Transact(ctx context.Context, app core.App, owner string, short bool, do func(tx core.App) error) error {
 	if app.IsTransactional() {
 		return do(app)
 	}
-	err := inTurn(app, turn{owner, short}, do)
+	t := &turn{owner: owner, short: short}
+	err := inTurn(app, t, do)
+	if t.restedOn != nil {
+		err = t.restedOn.settle(ctx, err)
+	}
 	if short && errors.Is(err, ErrBatch) {
-		err = inTurn(app, turn{owner: owner}, do)
+		err = inTurn(app, &turn{owner: owner}, do)
 	}
 	return err
 }
@@ -93,7 +99,7 @@ func Transact(app core.App, owner string, short bool, do func(tx core.App) error
 // only argument. Only a virtual connection knows it; other connections of SQLite execute nothing.
 const takeTurn = ""
 
-func inTurn(app core.App, t turn, do func(tx core.App) error) error {
+func inTurn(app core.App, t *turn, do func(tx core.App) error) error {
 	return app.RunInTransaction(func(tx core.App) error {
 		if _, err := Direct(tx.NonconcurrentDB()).Exec(takeTurn, t); err != nil {
 			return err
@@ -107,7 +113,7 @@ func inTurn(app core.App, t turn, do func(tx core.App) error) error {
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 	outer := e.App
 	defer func() { e.App = outer }()
-	return inTurn(outer, turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
+	return inTurn(outer, &turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
 		e.App = tx
 		return write(tx)
 	})

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func TestWriteFunctions(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writeWith(writers, "", func(tx Reader) ([]Statement, error) {
+				_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
 					if found := column(t, tx, names); found != "a taken" {
 						t.Errorf("a write function reads %q", found)
 					}
@@ -73,11 +74,11 @@ func TestTransact(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	calls := 0
-	err := Transact(app, "", true, func(tx core.App) error {
+	err := Transact(t.Context(), app, "", true, func(tx core.App) error {
 		if calls++; calls == 1 {
 			return fmt.Errorf("%w: another transaction failed", ErrBatch)
 		}
-		return Transact(tx, "", true, func(inner core.App) error {
+		return Transact(t.Context(), tx, "", true, func(inner core.App) error {
 			_, err := Write(inner, func(Reader) ([]Statement, error) {
 				return []Statement{{"INSERT INTO things (id, name) VALUES ('a', 'a')", nil}}, nil
 			})

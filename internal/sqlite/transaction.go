@@ -16,7 +16,7 @@ import (
 // first transaction of a batch has none: undoing it rolls back the batch. A later one gets a savepoint before its first write. A write function has
 // none: it fails before its first write, or with it.
 type transaction struct {
-	turn
+	*turn
 	connection *virtual
 	locked     bool      // whether it holds the writer lock
 	refused    error     // why it does not get the lock
@@ -33,6 +33,8 @@ type transaction struct {
 type turn struct {
 	owner string // on whose behalf the transaction writes; "" for the program itself
 	short bool   // whether it shares a batch; see Transact
+
+	restedOn *batch // with writes of others that the transaction may have read before it was rolled back, nil for none
 }
 
 // lock waits for the writer lock, unless the transaction has it.
@@ -134,13 +136,22 @@ func (tx *transaction) Commit() error {
 	return w.commitWithBatch(tx.owner)
 }
 
-// Rollback implements driver.Tx. It waits for no commit.
+// Rollback implements driver.Tx. It waits for no commit: Transact does.
 func (tx *transaction) Rollback() error {
+	tx.restedOn = tx.restsOn()
 	err := tx.undo()
 	if tx.locked {
 		tx.connection.writer.unlock()
 	}
 	return err
+}
+
+// restsOn returns the batch if it has writes of others, which the transaction may have read, and nil otherwise.
+func (tx *transaction) restsOn() *batch {
+	if tx.batch == nil || tx.batch.writes == 0 {
+		return nil
+	}
+	return tx.batch
 }
 
 // keep keeps the writes in the batch.

@@ -75,7 +75,7 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 	switch value := argument.Value.(type) {
 	case repeated:
 		return nil
-	case turn:
+	case *turn:
 		if v.tx != nil && !v.tx.locked {
 			v.tx.turn = value
 		}
@@ -113,7 +113,7 @@ func (v *virtual) run(ctx context.Context, s physical.Statement, run func(contex
 
 // BeginTx implements driver.ConnBeginTx. It ignores the options. The transaction waits for the writer lock with its first statement.
 func (v *virtual) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
-	v.tx = &transaction{connection: v}
+	v.tx = &transaction{turn: &turn{}, connection: v}
 	return v.tx, nil
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -22,7 +23,7 @@ func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 		var each []func() error
 		for i := range count {
 			each = append(each, func() error {
-				changed, err := writeWith(writers, "", func(Reader) ([]Statement, error) {
+				changed, err := writeWith(context.Background(), writers, "", func(Reader) ([]Statement, error) {
 					stacks[i] = string(debug.Stack())
 					return []Statement{
 						{"INSERT INTO things (name) VALUES (?)", []any{fmt.Sprint(i)}},
@@ -64,7 +65,7 @@ func TestPanickingWriteFunction(t *testing.T) {
 		mustExec(t, writers, "INSERT INTO things (name) VALUES ('before')")
 		careless := func() (err error) {
 			defer func() { err = fmt.Errorf("panic: %v", recover()) }()
-			_, err = writeWith(writers, "", func(tx Reader) ([]Statement, error) {
+			_, err = writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
 				if rows, err := tx.Query("SELECT name FROM things"); err != nil || !rows.Next() { //nolint:rowserrcheck,sqlclosecheck // that is what is tested
 					t.Errorf("reading: %v", err)
 				}
@@ -96,7 +97,7 @@ func TestWriteFunctionTimeout(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writeWith(writers, "", func(Reader) ([]Statement, error) {
+				_, err := writeWith(context.Background(), writers, "", func(Reader) ([]Statement, error) {
 					time.Sleep(writeTimeout + time.Second) // of the clock of the test
 					return []Statement{{"INSERT INTO things (name) VALUES ('slow')", nil}}, nil
 				})

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"context"
+
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
@@ -35,7 +37,7 @@ func Delete(app core.App, id string) error {
 }
 
 func commit(app core.App, tenantID string, write func(*contact.Tx) (contact.Write, error)) (w contact.Write, _ error) {
-	err := contact.Commit(app, tenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
+	err := contact.Commit(context.Background(), app, tenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		w, err = write(tx)
 		return w.Statements, err
 	})

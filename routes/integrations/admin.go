@@ -132,7 +132,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if tenantOf(e) != "" && received.Items() > maxPreviewed {
 		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A preview takes at most %d items. Send fewer.", maxPreviewed))
 	}
-	outcome, err := received.Preview(e.App)
+	outcome, err := received.Preview(e.Request.Context(), e.App)
 	return envelope.WriteResult(e, outcome, err)
 }
 
@@ -185,7 +185,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 		return err
 	}
 	var receipt *inbound.Receipt
-	err = received.Transact(e.App, func(tx core.App) (err error) {
+	err = received.Transact(e.Request.Context(), e.App, func(tx core.App) (err error) {
 		receipt, err = received.Receive(tx, time.Now())
 		return err
 	})

@@ -169,7 +169,7 @@ func Check(app core.App, id string, mapping sheet.Mapping, match string) error {
 
 // Start starts to apply the rows of the import in the background, and writes that to the audit log.
 func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
-	return sqlite.Transact(app, "", true, func(tx core.App) error {
+	return sqlite.Transact(context.Background(), app, "", true, func(tx core.App) error {
 		if err := begin(tx, id, Running, mapping, match); err != nil {
 			return err
 		}
