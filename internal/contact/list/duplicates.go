@@ -20,33 +20,33 @@ const (
 	maxGroups     = 100
 )
 
-// comparison is how contacts r, with their columns c, are compared: in the order of an index. Contacts whose key is empty are not.
+// comparison is how contacts are compared: by rows r in the order of an index. Contacts whose key is empty are not.
 type comparison struct {
-	index    string // the rows r with the key, through the index
-	contacts string // these rows, with the contacts c
+	index    string // the rows r, through the index
+	member   string // number of a row, by which the oldest comes first
+	contacts string // the contacts c of rows whose numbers are j.value
 	key      string
 	second   string // is compared too; it may be empty
 	group    string // the key and, unless it is constant, the second value
-	order    string // of the contacts in a group, the oldest first
 	scanned  int    // how many contacts a page reads at most, apart from those that share its last key
 }
 
 var comparisons = map[string]comparison{
 	"email": {
-		index:    "`_contactSearch` r INDEXED BY `idx__contactSearch_email`",
-		contacts: "`_contactSearch` r INDEXED BY `idx__contactSearch_email` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
-		key:      "r.`email`", second: "''", group: "r.`email`", order: "r.`seq`", scanned: 100_000,
+		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`", member: "r.`seq`",
+		contacts: "`_contactSearch` r ON r.`seq` = j.`value` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
+		key:      "r.`email`", second: "''", group: "r.`email`", scanned: 100_000,
 	},
 	"phone": {
-		index:    "`contacts` r INDEXED BY `idx_contacts_phone`",
-		contacts: "`contacts` r INDEXED BY `idx_contacts_phone` CROSS JOIN `contacts` c ON c.rowid = r.rowid",
-		key:      "r.`phone`", second: "''", group: "r.`phone`", order: "r.rowid", scanned: 100_000,
+		index: "`contacts` r INDEXED BY `idx_contacts_phone`", member: "r.rowid",
+		contacts: "`contacts` c ON c.rowid = j.`value`",
+		key:      "r.`phone`", second: "''", group: "r.`phone`", scanned: 100_000,
 	},
 	"name": {
-		index:    "`contacts` r INDEXED BY `idx_contacts_name`",
-		contacts: "`contacts` r INDEXED BY `idx_contacts_name` CROSS JOIN `contacts` c ON c.rowid = r.rowid",
+		index: "`contacts` r INDEXED BY `idx_contacts_name`", member: "r.rowid",
+		contacts: "`contacts` c ON c.rowid = j.`value`",
 		key:      "r.`name` COLLATE NOCASE", second: "r.`company` COLLATE NOCASE", group: "r.`name` COLLATE NOCASE, r.`company` COLLATE NOCASE",
-		order: "r.`id`", scanned: 20_000, // whose rows are read for the company
+		scanned: 20_000, // whose rows are read for the company
 	},
 }
 
@@ -57,15 +57,18 @@ func (c comparison) endSQL() string {
 		" ORDER BY " + c.key + " LIMIT 1 OFFSET ?4"
 }
 
-// groupsSQL ends with the key ?4, or with the last one if that is NULL: a blob is greater than any text.
+// groupsSQL selects the oldest members of groups, each group with its size, up to the key ?4, or to the last one if that is NULL: a blob is greater
+// than any text.
 func (c comparison) groupsSQL() string {
-	return "SELECT " + c.key + ", " + c.second + ", count(*) FROM " + c.index + " WHERE r.`tenant` = ?1 AND " + c.key + " != ''" +
-		" AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " > ?3) AND " + c.key + " <= coalesce(?4, x'')" +
-		" GROUP BY " + c.group + " HAVING count(*) > 1 ORDER BY " + c.group + " LIMIT ?5"
+	return "SELECT `key`, `second`, `size`, `nth`, `member` FROM (" +
+		"SELECT " + c.key + " AS `key`, " + c.second + " AS `second`, " + c.member + " AS `member`, count(*) OVER (PARTITION BY " + c.group + ") AS `size`," +
+		" row_number() OVER (PARTITION BY " + c.group + " ORDER BY " + c.member + ") AS `nth` FROM " + c.index +
+		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " > ?3) AND " + c.key + " <= coalesce(?4, x'')" +
+		") WHERE `size` > 1 AND `nth` <= ?5 ORDER BY `key`, `second`, `nth` LIMIT ?5 * ?6"
 }
 
 func (c comparison) contactsSQL(columns string) string {
-	return "SELECT " + columns + " FROM " + c.contacts + " WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " = ?2 AND " + c.second + " = ?3 ORDER BY " + c.order + " LIMIT ?4"
+	return "SELECT " + columns + " FROM json_each(?2) j CROSS JOIN " + c.contacts + " WHERE c.`tenant` = ?1 ORDER BY j.`key`"
 }
 
 // DuplicatesQuery is a checked request for a page of groups of duplicates.
@@ -135,26 +138,40 @@ func Duplicates(app core.App, tenantID string, q DuplicatesQuery) (*Groups, erro
 	if len(ends) > 0 {
 		end = ends[0]
 	}
-	page := &Groups{Groups: []Group{}}
-	err = sqlite.Each(tx, q.compare.groupsSQL(), func(rows *sql.Rows) error {
-		var g Group
-		err := rows.Scan(&g.Value, &g.Company, &g.Count)
-		page.Groups = append(page.Groups, g)
-		return err
-	}, tenantID, q.after.Key, q.after.Second, end, q.limit)
+	page, members, err := q.groups(tx, tenantID, end)
 	if err != nil {
 		return nil, fmt.Errorf("looking for duplicates: %w", err)
 	}
 	for i := range page.Groups {
-		g := &page.Groups[i]
-		g.Contacts, err = contact.Select(app, func(columns string) (string, []any) {
-			return q.compare.contactsSQL(columns), []any{tenantID, g.Value, g.Company, contact.MaxMerged + 1}
+		page.Groups[i].Contacts, err = contact.Select(app, func(columns string) (string, []any) {
+			return q.compare.contactsSQL(columns), []any{tenantID, sqlite.List(members[i])}
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return page, page.setNext(q, end)
+}
+
+// groups returns the groups of a page up to the key end, without their contacts, and the oldest members of each.
+func (q DuplicatesQuery) groups(tx sqlite.Reader, tenantID string, end *string) (page *Groups, members [][]int64, err error) {
+	page = &Groups{Groups: []Group{}}
+	err = sqlite.Each(tx, q.compare.groupsSQL(), func(rows *sql.Rows) error {
+		var g Group
+		var nth, member int64
+		if err := rows.Scan(&g.Value, &g.Company, &g.Count, &nth, &member); err != nil {
+			return err
+		}
+		if nth == 1 {
+			page.Groups, members = append(page.Groups, g), append(members, nil)
+		}
+		members[len(members)-1] = append(members[len(members)-1], member)
+		return nil
+	}, tenantID, q.after.Key, q.after.Second, end, contact.MaxMerged+1, q.limit)
+	if len(page.Groups) > q.limit {
+		page.Groups = page.Groups[:q.limit]
+	}
+	return page, members, err
 }
 
 // setNext sets the cursor of the page after one that was read up to the key end, nil for the last key.
