@@ -60,6 +60,7 @@ type server struct {
 	Config
 	keyring  *credential.Keyring
 	limits   *limit.Limits
+	readers  *limit.Readers
 	inFlight *idempotency.InFlight
 	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
@@ -85,7 +86,9 @@ func Bind(app core.App, config Config) {
 		keyring.Flush()
 		return e.Next()
 	})
+	readers := limit.NewReaders(limit.SteadyClock(time.Now))
 	events := feed.New(app, feed.Config{
+		Readers: readers,
 		Watcher: config.Watcher, Newest: config.newestVisibleEvent,
 		Permit:     func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
 		Background: drain.background,
@@ -95,6 +98,7 @@ func Bind(app core.App, config Config) {
 			Config:   config,
 			keyring:  keyring,
 			limits:   limit.New(limit.SteadyClock(time.Now)),
+			readers:  readers,
 			inFlight: &idempotency.InFlight{},
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
@@ -102,7 +106,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), plainQueries(app), emailChanges(app), audit.Middleware(), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), plainQueries(app), emailChanges(app), audit.Middleware(), s.memberReads(), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -133,7 +137,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 // apiRoutes are the routes of integrators.
 func (s *server) apiRoutes() []route {
 	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
-	read, write := require(mayRead, counted), require(mayWrite, counted)
+	read, write := require(mayRead, counted, s.keyReads()), require(mayWrite, counted)
 	return []route{
 		{"GET", "/contacts", s.listContacts, read},
 		{"POST", "/contacts", s.createContact, write},
@@ -142,7 +146,7 @@ func (s *server) apiRoutes() []route {
 		{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
 		{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
 		{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
-		{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, read},
+		{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, require(mayRead, counted)}, // it waits for events, and reads in between
 	}
 }
 

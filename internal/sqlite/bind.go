@@ -17,8 +17,8 @@ import (
 // at most writeTimeout.
 const idleWriters = 128
 
-// maxReaders is how many connections read data.db concurrently. The pool keeps them open, because opening one takes as long as thirty reads.
-const maxReaders = 16
+// MaxReaders is how many connections read data.db concurrently. The pool keeps them open, because opening one takes as long as thirty reads.
+const MaxReaders = 20
 
 // Bind removes the limit of one connection that PocketBase sets on the writing pool of data.db, keeps the connections of readers open, and
 // replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.
@@ -54,8 +54,8 @@ func setLimits(app core.App) error {
 	}
 	writers.SetMaxOpenConns(0)
 	writers.SetMaxIdleConns(idleWriters)
-	readers.SetMaxOpenConns(maxReaders)
-	readers.SetMaxIdleConns(maxReaders)
+	readers.SetMaxOpenConns(MaxReaders)
+	readers.SetMaxIdleConns(MaxReaders)
 	return nil
 }
 

@@ -16,10 +16,12 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
 	"contactbase/routes/envelope"
+	"contactbase/routes/limit"
 )
 
 // Config holds the dependencies of a feed.
 type Config struct {
+	Readers *limit.Readers                             // shares the reading connections between tenants
 	Watcher *event.Watcher                             // notifies readers of new events; runs while the program serves
 	Newest  func(ctx context.Context) (*string, error) // returns the id of the newest event that clients may see, nil for all
 	Permit  func(reader *credential.Identity) error    // repeats the checks of what the reader may do

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,11 @@ func (r *reader) key() pageKey {
 // read reads and encodes the page for all readers with the same key.
 func (r *reader) read() *sharedPage {
 	p := &sharedPage{}
+	var release func()
+	if release, p.err = r.Readers.Acquire(context.Background(), r.identity.TenantID); p.err != nil { // whose client may be gone, unlike the others
+		return p
+	}
+	defer release()
 	p.err = r.onOwnStack(func() (err error) {
 		if p.version, err = credential.Version(r.app); err != nil {
 			return err

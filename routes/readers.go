@@ -1,0 +1,48 @@
+package routes
+
+import (
+	"net/http"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/member"
+	"contactbase/routes/limit"
+)
+
+// memberReads gives each member's GET request its turn to read, on our routes and PocketBase's.
+func (s *server) memberReads() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       "contactbaseMemberReads",
+		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 2, // after the member's limits
+		Func: func(e *core.RequestEvent) error {
+			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead || !member.Is(e.Auth) {
+				return e.Next()
+			}
+			return s.read(e, member.TenantOf(e.Auth))
+		},
+	}
+}
+
+// keyReads gives a key's request its turn to read.
+func (s *server) keyReads() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:   "contactbaseKeyReads",
+		Func: func(e *core.RequestEvent) error { return s.read(e, identity(e).TenantID) },
+	}
+}
+
+// read runs the rest of a request once it is the tenant's turn, which ends with the first byte of the response.
+func (s *server) read(e *core.RequestEvent, tenantID string) error {
+	release, err := s.readers.Acquire(e.Request.Context(), tenantID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	response := e.Response
+	e.Response = limit.Response{ResponseWriter: response, Release: release}
+	err = e.Next()
+	e.Response = response
+	return err
+}
