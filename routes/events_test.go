@@ -48,6 +48,37 @@ func payloads(t *testing.T, f *fixture) (bodies []string) {
 	return bodies
 }
 
+// An event that claims the id of the feed's beginning is written with another, and pages go on behind it.
+func TestFeedBehindAForgedEvent(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	client.Do("POST", contactsPath, `{"name":"One"}`)
+	forged := `{"id":"evt_` + event.Beginning + `","type":"contact.created","timestamp":"2026-01-01T00:00:00.000Z",` +
+		`"data":{"id":"a1a1a1a1a1a1a1a","name":"Two","email":null,"phone":null,"company":null,"externalId":null}}`
+	got := client.Do("POST", "/api/hooks/"+testkit.Inbound(t, f.App, f.tenant, "upsert", nil), forged)
+	if got.Status != 200 {
+		t.Fatalf("the forged event is answered %d %s", got.Status, got.Body)
+	}
+	client.Do("POST", contactsPath, `{"name":"Three"}`)
+	client.Do("POST", contactsPath, `{"name":"Four"}`)
+	var names []string
+	for page := readFeed(t, client, "?limit=2&after="); len(names) < 10; page = readFeed(t, client, "?limit=2&after="+page.Cursor) {
+		for _, body := range page.Data {
+			var sent struct{ Data struct{ Name string } }
+			if err := json.Unmarshal(body, &sent); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, sent.Data.Name)
+		}
+		if !page.HasMore {
+			break
+		}
+	}
+	if fmt.Sprint(names) != "[One Two Three Four]" {
+		t.Errorf("the feed has %v", names)
+	}
+}
+
 func TestFeedInPages(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -115,11 +115,14 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 // causePattern matches the ids that newID returns.
 var causePattern = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
+// maxCauseAge is how old a cause may be: younger than all events that were deleted after their retention, and than the marks of the feed.
+const maxCauseAge = 24 * time.Hour
+
 // newID returns the id of the cause, so that installations that forward events in a circle recognise it. It returns a new id if there is no
-// valid cause, or if an event of this installation already has that id.
+// valid cause of the last day, or if an event of this installation already has that id.
 func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	id := strings.TrimPrefix(cause, IDPrefix)
-	if !causePattern.MatchString(id) {
+	if !causePattern.MatchString(id) || !isRecent(id, now) {
 		return recordid.New(now), nil
 	}
 	taken, err := exists(tx, "SELECT 1 FROM `events` WHERE `id` = ?", id)
@@ -127,6 +130,12 @@ func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 		return recordid.New(now), err
 	}
 	return id, nil
+}
+
+// isRecent reports whether an id was made in the last day.
+func isRecent(id string, now time.Time) bool {
+	at := recordid.Time(id)
+	return !at.After(now) && now.Sub(at) < maxCauseAge
 }
 
 // Known reports whether the tenant has an event with that id, which may have IDPrefix.

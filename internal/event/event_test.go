@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
+	"contactbase/internal/recordid"
 	"contactbase/internal/testkit"
 )
 
@@ -44,7 +45,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// An event that forwards another installation's event has its id, unless that id is invalid or already used here.
+// An event that forwards another installation's event has its id, unless that id is invalid, already used here, or not of the last day: the feed
+// uses an older one as its beginning, and others may be those of deleted events.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -57,11 +59,14 @@ func TestCause(t *testing.T) {
 		}
 		return e.ID
 	}
-	const cause = "0mkabc123000000"
+	cause := recordid.New(now.Add(-time.Hour))
 	if id := write(tenant, "evt_"+cause); id != cause {
 		t.Errorf("the id is %s, not that of the cause", id)
 	}
-	for _, taken := range []string{"evt_" + cause, "evt_UPPER0123456789", "evt_short", ""} {
+	for _, taken := range []string{
+		"evt_" + cause, "evt_UPPER0123456789", "evt_short", "",
+		"evt_" + event.Beginning, "evt_zzzzzzzzzzzzzzz", "evt_" + recordid.New(now.Add(time.Second)), "evt_" + recordid.New(now.Add(-24*time.Hour)),
+	} {
 		if id := write(other, taken); "evt_"+id == taken || len(id) != len(cause) {
 			t.Errorf("with the cause %q the id is %s", taken, id)
 		}

@@ -28,6 +28,9 @@ const (
 // Oldest is the cursor before the oldest event after which no event has been deleted.
 const Oldest = ""
 
+// Beginning is the cursor of a feed that has never had an event, without IDPrefix.
+const Beginning = "000000000000000"
+
 // ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from the tenant's feed.
 var ErrCursorExpired = fault.New(fault.CursorExpired,
 	"Events after this cursor have been deleted. Request the current cursor without after, then read all contacts, then continue from that cursor.")
@@ -61,7 +64,7 @@ type Page struct {
 // startSQL returns the row after which the feed of the tenant ?1 continues at the cursor ?2, or NULL if a later event has been deleted.
 // The cursor of a feed that has never had an event is the beginning.
 const (
-	beginning = "'000000000000000'"
+	beginning = "'" + Beginning + "'"
 
 	keptSQL  = "coalesce((SELECT rowid FROM `events` WHERE `id` = g.`before`), 0)"
 	startSQL = "(SELECT CASE WHEN ?2 IN ('', coalesce(g.`event`, " + beginning + ")) THEN " + keptSQL +

@@ -33,6 +33,7 @@ var hostile = map[string]struct{ statements, says string }{
 	"a remembered answer of another's":      {"UPDATE _idempotency SET contact = '{contact}'", "_idempotency.contact refer to rows of contacts that belong to another tenant"},
 	"an event of another tenant":            {"UPDATE events SET tenant = '{resident}'" + one + "events)", "values of events.tenant"},
 	"an event about another's contact":      {"UPDATE events SET contact = '{contact}'" + one + "events)", "events.contact refer to rows of contacts that belong to another tenant"},
+	"an event with the ID of a mark":        {"DELETE FROM deliveries; UPDATE events SET id = '000000000000000'" + one + "events)", "events have an ID that the feed uses as a mark"},
 	"a feed behind another's event":         {"UPDATE _eventsGone SET before = '{event}'", "_eventsGone.before refer to rows of events that belong to another tenant"},
 	"a delivery of another's event":         {"UPDATE deliveries SET event = '{event}'" + one + "deliveries)", "values of deliveries.event refer to rows of events that do not exist"},
 	"a delivery to another's webhook":       {"UPDATE deliveries SET webhook = '{webhook}'" + one + "deliveries)", "values of deliveries.webhook refer to rows of webhooks that do not exist"},

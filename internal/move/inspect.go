@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/dbutils"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 )
 
@@ -55,6 +56,10 @@ func (d *database) inspect() (*contents, error) {
 		if err := d.checkLinks(c, t); err != nil {
 			return nil, err
 		}
+	}
+	marks := "`archive`.`events` WHERE `id` IN ('" + event.Beginning + "', (SELECT `event` FROM `archive`.`_eventsGone`))"
+	if err := d.none(marks, "%d events have an ID that the feed uses as a mark"); err != nil {
+		return nil, err
 	}
 	if c.rows[tables[0]] != 1 {
 		return nil, fmt.Errorf("the archive contains %d tenants: it must contain exactly one", c.rows[tables[0]])
