@@ -2,6 +2,7 @@ package xlsx
 
 import (
 	"archive/zip"
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -11,21 +12,24 @@ import (
 	"strings"
 )
 
-// archive has the parts of a workbook by their names, in lower case because some programs spell them differently.
-type archive map[string]*zip.File
+// archive is a workbook that is read until ctx ends.
+type archive struct {
+	ctx   context.Context
+	parts map[string]*zip.File // by their names, in lower case because some programs spell them differently
+}
 
-func openArchive(file io.ReaderAt, size int64) (archive, error) {
+func openArchive(ctx context.Context, file io.ReaderAt, size int64) (archive, error) {
+	a := archive{ctx, map[string]*zip.File{}}
 	directory := &metered{file, maxDirectory}
 	opened, err := zip.NewReader(directory, size)
 	if err != nil {
-		return nil, damaged(err)
+		return a, damaged(err)
 	}
 	directory.left = math.MaxInt64
-	parts := archive{}
 	for _, part := range opened.File {
-		parts[partName(part.Name)] = part
+		a.parts[partName(part.Name)] = part
 	}
-	return parts, nil
+	return a, nil
 }
 
 // metered limits how much is read while zip.NewReader reads the directory of an archive, all of which it keeps.
@@ -47,7 +51,7 @@ func partName(name string) string {
 
 // parser returns a parser of a part, and fs.ErrNotExist if there is no such part. The caller closes the part.
 func (a archive) parser(name string, limit int64) (*parser, error) {
-	part, ok := a[name]
+	part, ok := a.parts[name]
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
@@ -55,13 +59,13 @@ func (a archive) parser(name string, limit int64) (*parser, error) {
 	if err != nil {
 		return nil, damaged(err)
 	}
-	limits := &limits{Reader: opened, left: limit}
+	limits := &limits{Reader: opened, ctx: a.ctx, left: limit}
 	return &parser{xml: xml.NewDecoder(limits), limits: limits, part: opened}, nil
 }
 
-// each calls do for the beginning of each element of a part.
-func (a archive) each(name string, do func(xml.StartElement)) error {
-	p, err := a.parser(name, maxSmallPart)
+// each calls do for the beginning of each element of a part that has at most limit bytes, until do returns an error.
+func (a archive) each(name string, limit int64, do func(xml.StartElement) error) error {
+	p, err := a.parser(name, limit)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,9 @@ func (a archive) each(name string, do func(xml.StartElement)) error {
 			return err
 		}
 		if element, ok := token.(xml.StartElement); ok {
-			do(element)
+			if err := do(element); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -86,15 +92,16 @@ type relation struct{ id, kind, target string }
 // relations returns the relations of a part; those of the archive itself if the name is "".
 func (a archive) relations(name string) (found []relation, err error) {
 	folder, file := path.Split(name)
-	err = a.each(folder+"_rels/"+file+".rels", func(element xml.StartElement) {
+	err = a.each(folder+"_rels/"+file+".rels", maxLinks, func(element xml.StartElement) error {
 		if element.Name.Local != "Relationship" {
-			return
+			return nil
 		}
 		target := attribute(element, "Target")
 		if !strings.HasPrefix(target, "/") {
 			target = path.Join(folder, target)
 		}
 		found = append(found, relation{attribute(element, "Id"), path.Base(attribute(element, "Type")), partName(target)})
+		return nil
 	})
 	return found, err
 }

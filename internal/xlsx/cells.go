@@ -20,9 +20,8 @@ func (r *Reader) Read() (cells []string, row int, err error) {
 			if element.Name.Local != "row" {
 				continue
 			}
-			r.row++
-			if named, err := strconv.Atoi(attribute(element, "r")); err == nil && named > r.row && named <= maxRows {
-				r.row = named
+			if err := r.count(element); err != nil {
+				return nil, r.row, err
 			}
 			if cells, err := r.cells(); err != nil || len(cells) > 0 {
 				return cells, r.row, err
@@ -33,6 +32,18 @@ func (r *Reader) Read() (cells []string, row int, err error) {
 			}
 		}
 	}
+}
+
+// count sets the number of the row that has begun.
+func (r *Reader) count(row xml.StartElement) error {
+	r.row++
+	if named, err := strconv.Atoi(attribute(row, "r")); err == nil && named > r.row && named <= maxRows {
+		r.row = named
+	}
+	if r.row > maxRows {
+		return fmt.Errorf("the sheet has more than %d rows, blank ones included: delete the rows behind the last contact, or split it", maxRows)
+	}
+	return nil
 }
 
 // cells returns the cells of the row that has begun.
@@ -55,10 +66,10 @@ func (r *Reader) cells() (cells []string, err error) {
 			}
 			size += len(text)
 			switch {
-			case text == "":
-				continue
 			case column >= maxColumns:
 				return nil, damaged(fmt.Errorf("row %d has a cell behind column %s", r.row, columnName(maxColumns-1)))
+			case text == "":
+				continue
 			case size > maxText:
 				return nil, fmt.Errorf("row %d has more than %d KiB: shorten it", r.row, maxText>>10)
 			case column >= len(cells):

@@ -1,21 +1,40 @@
 package xlsx
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
+
+// maxCode is the maximum length of a format's code in Excel, in characters. A longer one shows numbers as they are.
+const maxCode = 255
+
+// maxDecimals is the maximum number of digits after the decimal point in Excel. A format with more shows numbers as they are.
+const maxDecimals = 30
 
 // format is how a number is shown (ECMA-376 part 1, 18.8.30, numFmt). The zero value shows it as it is.
 type format struct {
 	date, clock, seconds bool // shows a date, a time of day, its seconds
 	elapsed              bool // shows hours beyond 24
+	layout
+}
 
-	whole     []symbol // what is before the decimal point; nil shows the number as it is
-	end       string   // what follows the digits
-	least     int      // digits after the decimal point
+// layout is where the digits of a number go. Without places for any, the number is shown as it is.
+type layout struct {
+	whole     string // what is before the decimal point, with a place for each digit
+	places    int    // in whole
+	isPoint   bool   // whether there is a decimal point
+	least     int    // digits after it
 	most      int
+	end       string // what follows the digits
 	isPercent bool
 }
+
+// The places for a digit, which are not characters of XML.
+const (
+	digitOrZero    = '\x00'
+	digitOrNothing = '\x01'
+)
 
 // symbol is a digit of a number ('0', or '#' for one that may be missing), or a text beside its digits.
 type symbol struct {
@@ -54,8 +73,13 @@ func builtIn(id int) string {
 // parseFormat returns the format of positive numbers, which is the first section of the code. The program that shows a number groups its
 // digits and adds a currency; the format leaves out both. A format with an exponent, a fraction or a condition shows the number as it is.
 func parseFormat(code string) (f format) {
-	var isMonth, isPoint, isPlain bool
-	for _, s := range symbols(code) {
+	runes := []rune(code)
+	if len(runes) > maxCode {
+		return f
+	}
+	var isMonth, isPlain bool
+	var shown layout
+	for _, s := range symbols(runes) {
 		switch s.kind {
 		case 'y', 'd':
 			f.date = true
@@ -70,58 +94,61 @@ func parseFormat(code string) (f format) {
 			isPlain = isPlain || strings.ContainsAny(s.text, "<>=")
 		case 'e', '/':
 			isPlain = true
-		case '.':
-			isPoint = true
-		case '0', '#':
-			switch {
-			case !isPoint:
-				f.whole = append(f.whole, s)
-			case s.kind == '0':
-				f.most++
-				f.least = f.most
-			default:
-				f.most++
-			}
-		case '%', literal:
-			f.isPercent = f.isPercent || s.kind == '%'
-			if isPoint {
-				f.end += s.text
-			} else {
-				f.whole = append(f.whole, symbol{literal, s.text})
-			}
+		default:
+			shown.add(s)
 		}
 	}
 	f.date = f.date || isMonth && !f.clock && !f.elapsed
-	if isPlain || !hasDigit(f.whole) && f.most == 0 {
-		f.whole, f.most = nil, 0
+	if !isPlain && shown.most <= maxDecimals && shown.places+shown.most > 0 {
+		f.layout = shown
 	}
 	return f
+}
+
+// add adds a symbol of a number.
+func (l *layout) add(s symbol) {
+	switch s.kind {
+	case '.':
+		l.isPoint = true
+	case '0', '#':
+		switch {
+		case !l.isPoint:
+			l.places++
+			l.whole += map[rune]string{'0': string(digitOrZero), '#': string(digitOrNothing)}[s.kind]
+		case s.kind == '0':
+			l.most++
+			l.least = l.most
+		default:
+			l.most++
+		}
+	case '%', literal:
+		l.isPercent = l.isPercent || s.kind == '%'
+		if l.isPoint {
+			l.end += s.text
+		} else {
+			l.whole += s.text
+		}
+	}
 }
 
 func isElapsed(bracket string) bool {
 	return bracket != "" && strings.Trim(strings.ToLower(bracket), "hms") == ""
 }
 
-func hasDigit(symbols []symbol) bool {
-	for _, s := range symbols {
-		if s.kind != literal {
-			return true
-		}
-	}
-	return false
-}
-
 // symbols returns the symbols of the first section of a code: letters in lower case, quoted and escaped text and characters without a meaning as
 // literals, and what is in brackets as '['.
-func symbols(code string) (found []symbol) {
-	for rest := []rune(code); len(rest) > 0 && rest[0] != ';'; {
+func symbols(code []rune) (found []symbol) {
+	for rest := code; len(rest) > 0 && rest[0] != ';'; {
 		s, length := symbol{unicode.ToLower(rest[0]), string(rest[0])}, 1
 		switch s.kind {
 		case '"', '[':
 			closing := map[rune]rune{'"': '"', '[': ']'}[s.kind]
-			text, _, _ := strings.Cut(string(rest[1:]), string(closing))
-			s.text = text
-			length = len([]rune(text)) + 2
+			text := rest[1:]
+			if end := slices.Index(text, closing); end >= 0 {
+				text = text[:end]
+			}
+			s.text = string(text)
+			length = len(text) + 2
 		case '\\':
 			s = symbol{literal, string(rest[1:min(2, len(rest))])}
 			length = 2

@@ -3,6 +3,7 @@ package xlsx_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,8 @@ func TestUnreadableWorkbooks(t *testing.T) {
 		"cell of runs":    {book(`<row><c t="inlineStr"><is>` + strings.Repeat(`<t>`+large(1<<19)+`</t>`, 3) + `</is></c></row>`).zip(t), "more than 1024 KiB"},
 		"large row":       {book(`<row r="7">`+strings.Repeat(`<c t="s"><v>0</v></c>`, 10)+`</row>`).with("sharedStrings", `<sst><si><t>`+large(200<<10)+`</t></si></sst>`).zip(t), "row 7 has more than 1024 KiB"},
 		"large attribute": {book(`<row r="` + large(2<<20) + `"/>`).zip(t), "more than 1024 KiB"},
-		"large styles":    {book("").with("styles", "<styleSheet>"+strings.Repeat(strings.Repeat("<xf/>", 1000), 4000)).zip(t), "when unpacked"},
+		"large styles":    {book("").with("styles", "<styleSheet>"+strings.Repeat(strings.Repeat("<x/>", 1000), 5000)).zip(t), "when unpacked"},
+		"cell formats":    {book("").with("styles", "<styleSheet><cellXfs>"+strings.Repeat("<xf/>", 65_492)).zip(t), "more than 65490 formats of cells"},
 		"many files":      {manyFiles(t), "too many files"},
 	} {
 		_, err := readAll(t, c.file, "")
@@ -106,7 +108,8 @@ func TestBombs(t *testing.T) { // not beside other tests, because it measures th
 		want       string
 	}{
 		"rows":          {"xl/worksheets/sheet1.xml", "<row><c><v>123456</v></c></row>", 16 << 20, ""},
-		"blank cells":   {"xl/worksheets/sheet1.xml", strings.Repeat("<c/>", 1000), 16 << 20, "unexpected EOF"},
+		"blank cells":   {"xl/worksheets/sheet1.xml", strings.Repeat("<c/>", 1000), 16 << 20, "behind column XFD"},
+		"blank rows":    {"xl/worksheets/sheet1.xml", strings.Repeat("<row/>", 1000), 16 << 20, "more than 1048576 rows, blank ones included"},
 		"depth":         {"xl/worksheets/sheet1.xml", strings.Repeat("<a>", 1000), 16 << 20, "unexpected EOF"},
 		"shared texts":  {"xl/sharedStrings.xml", "<si><t>" + strings.Repeat("x", 1000) + "</t></si>", 32 << 20, ""},
 		"many texts":    {"xl/sharedStrings.xml", strings.Repeat("<si/>", 1000), 32 << 20, "more than 5000000 different texts"},
@@ -143,7 +146,7 @@ func TestBombs(t *testing.T) { // not beside other tests, because it measures th
 			t.Fatal(err)
 		}
 		peak := peakOf(func() {
-			reader, err := xlsx.Open(&file, t.TempDir(), "")
+			reader, err := xlsx.Open(t.Context(), &file, t.TempDir(), "")
 			if err == nil {
 				for err == nil {
 					_, _, err = reader.Read()
@@ -157,6 +160,92 @@ func TestBombs(t *testing.T) { // not beside other tests, because it measures th
 		if peak > 48<<20 {
 			t.Errorf("%s: it takes %d MiB", what, peak>>20)
 		}
+	}
+}
+
+// lines returns what line returns for each number, up to a size in bytes.
+func lines(size int, line func(n int) string) string {
+	var b strings.Builder
+	for n := 0; b.Len() < size; n++ {
+		b.WriteString(line(n))
+	}
+	return b.String()
+}
+
+// The small parts of a workbook take little memory, too, each at its largest. So do the longest formats of cells.
+func TestBombsInSmallParts(t *testing.T) { // not beside other tests, because it measures the heap
+	const whole, links = 15 << 20, 1<<20 - 2_000
+	formats := "<styleSheet>" + lines(whole-1<<20, func(n int) string {
+		return fmt.Sprintf(`<numFmt numFmtId="%d" formatCode="%s"/>`, 200+n, strings.Repeat("0x", 127))
+	}) + "<cellXfs>" + lines(1<<20, func(n int) string { return fmt.Sprintf(`<xf numFmtId="%d"/>`, 200+n) }) + "</cellXfs></styleSheet>"
+	relations := func(text string) string { return fmt.Sprintf(relationships, text) }
+	for what, c := range map[string]struct{ part, content string }{
+		"formats": {"xl/styles.xml", formats},
+		"sheets": {"xl/workbook.xml", "<workbook>" + lines(whole, func(n int) string {
+			return fmt.Sprintf(`<sheet name="%d" id="rId1"/>`, n)
+		}) + "</workbook>"},
+		"relations": {"xl/_rels/workbook.xml.rels", relations(fmt.Sprintf(relationship, "rId1", "worksheet", "worksheets/sheet1.xml") + lines(links, func(n int) string {
+			return fmt.Sprintf(`<Relationship Id="%d" Type="worksheet" Target="%d"/>`, n, n)
+		}))},
+	} {
+		b := book(`<row><c s="5"><v>1</v></c></row>`).with("styles", "")
+		b[c.part] = c.content
+		file := b.zip(t)
+		peak := peakOf(func() {
+			if _, err := readAll(t, file, ""); err != nil && what != "sheets" {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+		if peak > 48<<20 {
+			t.Errorf("%s: it takes %d MiB", what, peak>>20)
+		}
+	}
+}
+
+// The longest formats cost little more work than a plain workbook of the same size.
+func TestWorkOfFormats(t *testing.T) { // not beside other tests, because it measures the processor
+	const size = 1 << 20
+	cells := func(cell string) string {
+		return lines(size, func(int) string { return "<row>" + strings.Repeat(cell, 100) + "</row>" })
+	}
+	work := func(code, value string) time.Duration {
+		styles := `<styleSheet><numFmt numFmtId="200" formatCode="` + code + `"/><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+		file := book(cells(`<c s="0"><v>`+value+`</v></c>`)).with("styles", styles).zip(t)
+		before := processorTime(t)
+		if _, err := readAll(t, file, ""); err != nil {
+			t.Fatal(err)
+		}
+		return processorTime(t) - before
+	}
+	plain := work("General", "12345")
+	for _, code := range []string{
+		strings.Repeat("#", 255), strings.Repeat("0", 255), "0." + strings.Repeat("0", 253), strings.Repeat("x", 254) + "0", strings.Repeat("[", 255),
+		strings.Repeat("&quot;", 255), "0." + strings.Repeat("0", 30) + "%", strings.Repeat("[", 1<<19), strings.Repeat("#", 1<<19),
+	} {
+		for _, value := range []string{"12345", "1e300", "1e-300"} {
+			if took := work(code, value); took > 20*plain {
+				t.Errorf("the format %.20s… of %d characters takes %s for %s, and a plain workbook %s", code, len(code), took, value, plain)
+			}
+		}
+	}
+}
+
+// A reader ends with its context.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	file := book(lines(1<<20, func(int) string { return "<row><c><v>1</v></c></row>" })).zip(t)
+	reader, err := xlsx.Open(ctx, bytes.NewReader(file), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	cancel()
+	for err == nil {
+		_, _, err = reader.Read()
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("reading ends with %v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package xlsx
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +25,7 @@ func (f format) number(cell string, from1904 bool) string {
 	switch {
 	case isTime && value >= 0 && value < lastDay:
 		return f.time(value, from1904)
-	case isTime || f.whole == nil && f.most == 0:
+	case isTime || f.places == 0 && f.most == 0:
 		return plain(cell, value)
 	}
 	return f.digits(value)
@@ -47,15 +46,18 @@ func plain(cell string, value float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
+// digits returns a number with the places of the format filled, rounded half away from zero. It computes with the decimal digits that people see.
 func (f format) digits(value float64) string {
-	exact, ok := new(big.Rat).SetString(strconv.FormatFloat(math.Abs(value), 'g', precision, 64))
-	if !ok {
+	text := strconv.FormatFloat(math.Abs(value), 'e', precision-1, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	point, err := strconv.Atoi(exponent)
+	if err != nil {
 		return ""
 	}
 	if f.isPercent {
-		exact.Mul(exact, big.NewRat(100, 1))
+		point += 2
 	}
-	whole, fraction, _ := strings.Cut(exact.FloatString(f.most), ".")
+	whole, fraction := rounded(strings.Replace(mantissa, ".", "", 1), point+1, f.most)
 	for len(fraction) > f.least && strings.HasSuffix(fraction, "0") {
 		fraction = fraction[:len(fraction)-1]
 	}
@@ -66,37 +68,58 @@ func (f format) digits(value float64) string {
 	if fraction != "" {
 		fraction = "." + fraction
 	}
-	return strings.TrimSpace(sign + strings.TrimSpace(fill(f.whole, whole)) + fraction + f.end)
+	return strings.TrimSpace(sign + strings.TrimSpace(f.fill(whole)) + fraction + f.end)
 }
 
-// fill returns the symbols with the digits of a number in them.
-func fill(symbols []symbol, digits string) string {
-	text, left := "", 0 // how many digits the symbols further left take
-	for _, s := range symbols {
-		if s.kind != literal {
-			left++
+// rounded returns the digits before and after the decimal point of a number, with that many decimals. digits are all digits of the number, of which
+// the first point ones are before its decimal point.
+func rounded(digits string, point, decimals int) (whole, fraction string) {
+	if point < 0 {
+		digits, point = strings.Repeat("0", min(-point, decimals+1))+digits, 0
+	}
+	end := point + decimals
+	up := end < len(digits) && digits[end] >= '5'
+	all := []byte("0" + digits[:min(end, len(digits))] + strings.Repeat("0", max(0, end-len(digits))))
+	for i := len(all) - 1; up; i-- {
+		if up = all[i] == '9'; up {
+			all[i] = '0'
+		} else {
+			all[i]++
 		}
 	}
-	if left == 0 {
-		text = digits
+	whole = strings.TrimLeft(string(all[:point+1]), "0")
+	if whole == "" {
+		whole = "0"
 	}
-	for i := len(symbols) - 1; i >= 0; i-- {
-		s := symbols[i]
-		if s.kind == literal {
-			text = s.text + text
+	return whole, string(all[point+1:])
+}
+
+// fill returns the whole part of a format with digits in its places. The first place takes all digits that have no other one.
+func (f format) fill(digits string) string {
+	var text strings.Builder
+	left := f.places
+	for _, c := range f.whole {
+		if c != digitOrZero && c != digitOrNothing {
+			text.WriteRune(c)
 			continue
 		}
+		isFirst := left == f.places
 		left--
-		if digits == "" && s.kind == '0' {
-			digits = "0"
+		from, to := len(digits)-left-1, len(digits)-left
+		if isFirst {
+			from = 0
 		}
-		taken := digits[max(0, len(digits)-1):]
-		if left == 0 {
-			taken = digits
+		switch {
+		case to > 0:
+			text.WriteString(digits[from:to])
+		case c == digitOrZero:
+			text.WriteByte('0')
 		}
-		text, digits = taken+text, strings.TrimSuffix(digits, taken)
 	}
-	return text
+	if f.places == 0 {
+		text.WriteString(digits)
+	}
+	return text.String()
 }
 
 // time returns a number of days as a date, a time of day or both, or as hours. Years begin with 1900, which Excel takes for a leap year.

@@ -1,6 +1,7 @@
 package xlsx
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -14,11 +15,13 @@ var (
 	errPart  = fmt.Errorf("the workbook is larger than %d MiB when unpacked: split it, or save the sheet as CSV", maxPart>>20)
 	errText  = fmt.Errorf("a cell of the workbook has more than %d KiB: shorten it", maxText>>10)
 	errFiles = errors.New("the workbook contains too many files: copy the sheet into a new workbook")
+
+	errFormats = fmt.Errorf("the workbook has more than %d formats of cells: copy the values into a new workbook", maxFormats)
 )
 
 // damaged returns the error of a part that is not as the standard says. It returns an error of a limit or of the disk unchanged.
 func damaged(err error) error {
-	if errors.Is(err, errPart) || errors.Is(err, errText) || errors.Is(err, errFiles) || isDisk(err) {
+	if errors.Is(err, errPart) || errors.Is(err, errText) || errors.Is(err, errFiles) || errors.Is(err, errEnded) || isDisk(err) {
 		return err
 	}
 	return fmt.Errorf("the workbook is damaged: open it in your spreadsheet program, save it under another name, then import that file (%w)", err)
@@ -29,13 +32,20 @@ func isDisk(err error) bool {
 	return errors.As(err, &disk)
 }
 
-// limits reads a part up to a number of bytes, and up to a number of bytes per token.
+// errEnded means that the context of the reader has ended.
+var errEnded = errors.New("reading was cancelled")
+
+// limits reads a part up to a number of bytes, and up to a number of bytes per token, until ctx ends.
 type limits struct {
 	io.Reader
+	ctx         context.Context
 	left, token int64
 }
 
 func (l *limits) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("%w: %w", errEnded, err)
+	}
 	n, err := l.Reader.Read(p)
 	l.left -= int64(n)
 	l.token -= int64(n)

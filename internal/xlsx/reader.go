@@ -3,6 +3,7 @@
 package xlsx
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -16,11 +17,14 @@ const (
 	maxFile      = 256 << 20 // bytes of a workbook
 	maxPart      = 1 << 30   // bytes of its sheet or its shared texts, unpacked
 	maxSmallPart = 16 << 20  // bytes of any other part, unpacked
-	maxDirectory = 4 << 20   // bytes of the list of its parts
+	maxLinks     = 1 << 20   // bytes of a part that lists relations, unpacked
+	maxDirectory = 1 << 20   // bytes of the list of its parts
 	maxText      = 1 << 20   // bytes of a cell, or of all cells of a row
 	maxShared    = 5_000_000 // shared texts
 	maxRows      = 1 << 20   // that Excel reads
 	maxColumns   = 1 << 14
+	maxFormats   = 65_490 // formats of cells, and formats of numbers, that Excel reads
+	maxNamed     = 50     // sheets that an error names
 )
 
 // Reader reads the rows of a sheet.
@@ -34,8 +38,9 @@ type Reader struct {
 }
 
 // Open opens the sheet with this name, in any case, or the first visible one if the name is "". It copies the workbook to a temporary file in
-// the folder, which Close deletes. The error is for the person who made the workbook, unless it is an *fs.PathError.
-func Open(from io.Reader, folder, name string) (_ *Reader, err error) {
+// the folder, which Close deletes. The error is for the person who made the workbook, unless it is an *fs.PathError. Once ctx ends, the reader
+// returns its error.
+func Open(ctx context.Context, from io.Reader, folder, name string) (_ *Reader, err error) {
 	file, err := NewTemporary(folder)
 	if err != nil {
 		return nil, err
@@ -53,7 +58,7 @@ func Open(from io.Reader, folder, name string) (_ *Reader, err error) {
 	if size > maxFile {
 		return nil, fmt.Errorf("the workbook has more than %d MiB: split it, or save the sheet as CSV", maxFile>>20)
 	}
-	parts, err := openArchive(file, size)
+	parts, err := openArchive(ctx, file, size)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +141,17 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 	}
 	var names []string
 	first, isFirstVisible := "", false
-	err = parts.each(book, func(element xml.StartElement) {
+	err = parts.each(book, maxSmallPart, func(element xml.StartElement) error {
 		switch element.Name.Local {
 		case "workbookPr":
 			r.from1904, _ = strconv.ParseBool(attribute(element, "date1904"))
 		case "sheet":
 			target, ok := worksheets[attribute(element, "id")]
 			if !ok {
-				return
+				return nil
 			}
 			called, state := attribute(element, "name"), attribute(element, "state")
-			names = append(names, strconv.Quote(called))
+			names = append(names[:min(len(names), maxNamed)], strconv.Quote(called))
 			if sheet == "" && strings.EqualFold(called, name) {
 				sheet = target
 			}
@@ -155,6 +160,7 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 				first, isFirstVisible = target, isVisible
 			}
 		}
+		return nil
 	})
 	switch {
 	case err != nil:
@@ -171,31 +177,32 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 
 // readFormats returns the formats of cells by their style, none if the workbook has no styles.
 func readFormats(parts archive, styles string) (formats []format, err error) {
-	codes, known, isCell := map[string]string{}, map[string]format{}, false
-	err = parts.each(styles, func(element xml.StartElement) {
+	known, isCell := map[string]format{}, false // by the id of the format of numbers
+	err = parts.each(styles, maxSmallPart, func(element xml.StartElement) error {
+		if len(known) > maxFormats || len(formats) > maxFormats {
+			return errFormats
+		}
 		switch element.Name.Local {
 		case "numFmt":
-			codes[attribute(element, "numFmtId")] = attribute(element, "formatCode")
+			known[attribute(element, "numFmtId")] = parseFormat(attribute(element, "formatCode"))
 		case "cellXfs":
 			isCell = true
 		case "cellStyles", "dxfs":
 			isCell = false
 		case "xf":
 			if !isCell {
-				return
+				return nil
 			}
 			id := attribute(element, "numFmtId")
 			shown, ok := known[id]
 			if !ok {
-				code, isCustom := codes[id]
-				if number, err := strconv.Atoi(id); err == nil && !isCustom {
-					code = builtIn(number)
-				}
-				shown = parseFormat(code)
+				number, _ := strconv.Atoi(id) // 0, which shows numbers as they are, if it is invalid
+				shown = parseFormat(builtIn(number))
 				known[id] = shown
 			}
 			formats = append(formats, shown)
 		}
+		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

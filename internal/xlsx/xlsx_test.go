@@ -64,7 +64,7 @@ func (p parts) zip(t *testing.T) []byte {
 func readAll(t *testing.T, file []byte, name string) (rows map[int][]string, err error) {
 	t.Helper()
 	folder := t.TempDir()
-	reader, err := xlsx.Open(bytes.NewReader(file), folder, name)
+	reader, err := xlsx.Open(t.Context(), bytes.NewReader(file), folder, name)
 	if err == nil {
 		rows = map[int][]string{}
 		for {
