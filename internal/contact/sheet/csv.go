@@ -40,7 +40,8 @@ func newCSV(raw *bufio.Reader) (*csvRows, Format, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	rows := &csvRows{Reader: csv.NewReader(decoded), line: 1}
+	bounded := &records{Reader: decoded, separator: []byte(string(separator)), line: 1}
+	rows := &csvRows{Reader: csv.NewReader(bounded), line: 1}
 	rows.Comma, rows.FieldsPerRecord = separator, -1
 	return rows, Format(separator), nil
 }

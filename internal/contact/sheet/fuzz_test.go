@@ -27,7 +27,7 @@ func FuzzSheet(f *testing.F) {
 		f.Add([]byte(text), "name,email", "email")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, targets, match string) {
-		reader, err := sheet.NewReader(strings.NewReader(string(file)), t.TempDir(), "")
+		reader, err := sheet.NewReader(t.Context(), strings.NewReader(string(file)), t.TempDir(), "")
 		if err != nil {
 			return
 		}

@@ -4,6 +4,7 @@ package sheet
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ const (
 
 	// maxRow is the maximum size of all cells of a row in bytes.
 	maxRow = 1 << 20
+
+	// maxHeading is the maximum length of the name of a column in characters: the rest of a longer one is cut off.
+	maxHeading = 200
 
 	// firstLine is the maximum size of the first line in bytes, as far as it shows the separator.
 	firstLine = 64 << 10
@@ -70,9 +74,9 @@ type rowReader interface {
 
 // NewReader returns a reader that has read the names of the columns. It recognizes a workbook by its content, and reads the sheet with the given name,
 // by default the first one; meanwhile it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error is for the person who
-// made the file, unless it is an *fs.PathError.
-func NewReader(r io.Reader, folder, name string) (*Reader, error) {
-	raw := bufio.NewReaderSize(r, firstLine)
+// made the file, unless it is an *fs.PathError. Once ctx ends, the reader returns an error.
+func NewReader(ctx context.Context, r io.Reader, folder, name string) (*Reader, error) {
+	raw := bufio.NewReaderSize(&cancellable{ctx, r}, firstLine)
 	head, err := raw.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -83,7 +87,7 @@ func NewReader(r io.Reader, folder, name string) (*Reader, error) {
 	reader := &Reader{Format: Workbook}
 	switch {
 	case bytes.HasPrefix(head, []byte(archive)):
-		reader.rows, err = xlsx.Open(raw, folder, name)
+		reader.rows, err = xlsx.Open(ctx, raw, folder, name)
 	case name != "":
 		return nil, fmt.Errorf("it is a CSV file, which has no sheet named %q: leave out the sheet", name)
 	default:
@@ -98,6 +102,19 @@ func NewReader(r io.Reader, folder, name string) (*Reader, error) {
 	return reader, nil
 }
 
+// cancellable reads until ctx ends.
+type cancellable struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p)
+}
+
 // Close ends reading.
 func (r *Reader) Close() error { return r.rows.Close() }
 
@@ -110,7 +127,7 @@ func (r *Reader) readColumns() error {
 		return err
 	}
 	for i, column := range columns {
-		columns[i] = strings.TrimSpace(column)
+		columns[i] = Cut(strings.TrimSpace(column), maxHeading)
 	}
 	r.Columns = withoutBlankEnd(columns)
 	switch {
@@ -167,6 +184,16 @@ func withoutBlankEnd(cells []string) []string {
 		cells = cells[:len(cells)-1]
 	}
 	return cells
+}
+
+// Cut returns the text up to a number of characters.
+func Cut(text string, most int) string {
+	for i := range text {
+		if most--; most < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // Trim returns the cells without the empty ones at the end.

@@ -20,7 +20,7 @@ import (
 // readAll returns the columns and the rows of a sheet.
 func readAll(t *testing.T, text string) (rows [][]string, err error) {
 	t.Helper()
-	reader, err := sheet.NewReader(iotest.OneByteReader(strings.NewReader(text)), t.TempDir(), "")
+	reader, err := sheet.NewReader(t.Context(), iotest.OneByteReader(strings.NewReader(text)), t.TempDir(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,86 @@ func TestReader(t *testing.T) {
 		"name\nAda,Grace\n":         "row 2 has 2 cells",
 		"name\n\"Ada":               "row 2, in line 2",
 		"name\n" + large(256<<10+1): "row 2 has a cell of 256 KiB; a cell can have at most 256 KiB",
-		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "row 2 has 1250 KiB; a row can have at most 1024 KiB",
+		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "the row in line 2 has more than 1024 KiB",
 		strings.Repeat("a,", 300) + "a":                       "has 301 columns; a file can have at most 200",
 		",,\nAda":                                             "first row is blank",
 	} {
 		if _, err := readAll(t, text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20q: got %v, want %q", text, err, wrong)
 		}
+	}
+}
+
+// A CSV record that is too large is refused while it is read, and what is quoted or behind it does not count.
+func TestLargeRecords(t *testing.T) {
+	t.Parallel()
+	const most = 1_000
+	row := func(cells int) string { return strings.Repeat("x,", cells-1) + "x\n" }
+	for _, c := range []struct{ begin, repeated, wrong string }{
+		{"", ",", "the row in line 1 has more than 1000 cells"},
+		{"a\n\n", ",", "the row in line 3 has more than 1000 cells"},
+		{"a\n\"1\n2\"\nb\n", "x,", "the row in line 5 has more than 1000 cells"},
+		{"a\nb\n", "x", "the row in line 3 has more than 1024 KiB"},
+		{"a\n\"", "x\n", "the row in line 2 has more than 1024 KiB"},
+		{"a\n\"", "\"\"", "the row in line 2 has more than 1024 KiB"},
+	} {
+		endless := &endless{rest: c.begin, repeated: c.repeated}
+		reader, err := sheet.NewReader(t.Context(), endless, t.TempDir(), "")
+		for err == nil {
+			_, err = reader.Read()
+		}
+		if !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%q: got %v, want %q", c.begin+c.repeated, err, c.wrong)
+		}
+		if endless.read > 2<<20 {
+			t.Errorf("%q: %d KiB were read", c.begin+c.repeated, endless.read>>10)
+		}
+	}
+	rows, err := readAll(t, "a,b\n"+strings.Repeat("\"x,,,\ny\",z\n", most)+row(2))
+	if err != nil || len(rows) != most+2 {
+		t.Errorf("quoted separators: %d rows (%v)", len(rows), err)
+	}
+	if _, err := readAll(t, "a\n"+row(most)); err == nil || !strings.Contains(err.Error(), "row 2 has 1000 cells") {
+		t.Errorf("a row of the most cells: %v", err)
+	}
+}
+
+// endless is a text, and another one again and again.
+type endless struct {
+	rest, repeated string
+	read           int
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if e.rest == "" {
+			e.rest = e.repeated
+		}
+		taken := copy(p[n:], e.rest)
+		n, e.rest = n+taken, e.rest[taken:]
+	}
+	e.read += n
+	return n, nil
+}
+
+// A program that expects another separator splits no cell, and finds no formula in one.
+func TestQuotes(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	writer, err := sheet.NewWriter(&out, sheet.CSV, []string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range [][]string{{"x;=1+1;", "x\t=1"}, {"x|=1", "\n=1"}, {"＝1+1", "plain"}} {
+		if err := writer.Write(cells); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ufeffa,b\n\"x;=1+1;\",\"x\t=1\"\n\"x|=1\",\"'\n=1\"\n'＝1+1,plain\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
 
@@ -107,7 +180,7 @@ func testEscapes(t *testing.T, format sheet.Format) string {
 	}
 	cells := []string{
 		"=1+1", "+49301234", "-1", "@sum", "\tx", "\rx", "it's", "'quoted", "'s-Hertogenbosch", "a=b", "", "'=1", "''=1", "'''", "'", "=", "'=",
-		" = ", "\n", "\r\n", "\r\r\n", "a\r\nb\nc\r", "\r", ` "x" `, ",;\t|", "\u2028 <&>\x00", "\ufeffx",
+		" = ", "\n", "\r\n", "\r\r\n", "a\r\nb\nc\r", "\r", ` "x" `, ",;\t|", "x;=1+1;", "\n=1", "＝1+1", "＋1", "'＝1", "\u2028 <&>\x00", "\ufeffx",
 	}
 	for _, cell := range cells {
 		if err := writer.Write([]string{cell, "x"}); err != nil {
@@ -174,7 +247,7 @@ func TestWorkbook(t *testing.T) {
 			t.Errorf("got %v, want %q", err, wrong)
 		}
 	}
-	if _, err := sheet.NewReader(strings.NewReader("name\nAda\n"), t.TempDir(), "Sheet1"); err == nil || !strings.Contains(err.Error(), "it is a CSV file") {
+	if _, err := sheet.NewReader(t.Context(), strings.NewReader("name\nAda\n"), t.TempDir(), "Sheet1"); err == nil || !strings.Contains(err.Error(), "it is a CSV file") {
 		t.Errorf("a sheet of CSV: %v", err)
 	}
 }

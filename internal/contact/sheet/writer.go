@@ -1,10 +1,10 @@
 package sheet
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -15,8 +15,9 @@ import (
 // mark is the byte order mark by which Excel recognizes UTF-8.
 const mark = "\uFEFF"
 
-// formula has the first characters of cells that a spreadsheet program takes for formulas (OWASP, CSV Injection).
-const formula = "=+-@\t\r"
+// formula has the first characters of cells that a spreadsheet program takes for formulas (OWASP, CSV Injection): it also skips a line feed, and
+// knows full-width signs.
+const formula = "=+-@\t\r\n＝＋－＠"
 
 // escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula with apostrophes of its own.
 // It doubles a carriage return at the end of a line, because encoding/csv drops one.
@@ -37,7 +38,8 @@ func unescape(cell string) string {
 }
 
 func isFormula(cell string) bool {
-	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
+	first, _ := utf8.DecodeRuneInString(cell)
+	return cell != "" && strings.ContainsRune(formula, first)
 }
 
 // protect returns the cell as it is written to a workbook, whose texts are no formulas: with an apostrophe more only if unescape would remove one.
@@ -70,14 +72,12 @@ func NewWriter(w io.Writer, format Format, columns []string) (*Writer, error) {
 	if _, err := io.WriteString(w, mark); err != nil {
 		return nil, err
 	}
-	rows := csv.NewWriter(w)
+	separator := ','
 	if strings.ContainsRune(separators, rune(format)) {
-		rows.Comma = rune(format)
+		separator = rune(format)
 	}
-	writer := &Writer{rows: rows, escape: escape, end: func() error {
-		rows.Flush()
-		return rows.Error()
-	}}
+	rows := newCSVWriter(w, separator)
+	writer := &Writer{rows: rows, escape: escape, end: rows.out.Flush}
 	return writer, writer.Write(columns)
 }
 
