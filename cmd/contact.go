@@ -91,7 +91,7 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.checkRefused(file); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
-	reader, err := imports.Open(i.app, i.sheet, file)
+	reader, err := imports.Open(command.Context(), i.app, i.sheet, file)
 	if err != nil {
 		return withoutCode(err)
 	}
@@ -107,7 +107,7 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
 		return withoutCode(err)
 	}
-	stored, err := imports.StoreRows(i.app, owner.Id, filepath.Base(name), reader)
+	stored, err := imports.StoreRows(command.Context(), i.app, owner.Id, filepath.Base(name), reader)
 	if err != nil {
 		return withoutCode(err)
 	}

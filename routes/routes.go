@@ -161,7 +161,7 @@ func (s *server) hookRoutes() []route {
 // bindIntegrations registers the routes of superusers and members.
 func (s *server) bindIntegrations(e *core.ServeEvent) {
 	config := integrations.Config{
-		Sender: s.Sender, Deliveries: s.Deliveries, Imports: s.Imports, Lists: s.lists, Limits: s.limits, Wake: s.Wake, Reasons: s.Reasons,
+		Sender: s.Sender, Deliveries: s.Deliveries, Imports: s.Imports, Lists: s.lists, Limits: s.limits, Uploads: &limit.Uploads{}, Wake: s.Wake, Reasons: s.Reasons,
 		Merge: s.mergeTenantContacts,
 	}
 	if s.Replica != nil {

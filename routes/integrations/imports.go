@@ -33,19 +33,44 @@ const (
 // storeImport stores the uploaded file.
 func (s *server) storeImport(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
-	stored, err := imports.Store(e.App, values.Get("tenant"), values.Get("name"), values.Get("sheet"), http.MaxBytesReader(nil, e.Request.Body, maxSheet))
-	var wrong *fault.Error
-	var tooLarge *http.MaxBytesError
+	file, err := receiveSheet(e)
 	if err != nil {
-		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that is still sending gets the response
+		return err
 	}
-	if errors.As(err, &wrong) && errors.As(wrong.Cause, &tooLarge) {
-		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))
+	defer func() { _ = file.Close() }()
+	end, err := s.Uploads.Begin(values.Get("tenant"))
+	if err != nil {
+		return err
 	}
+	defer end()
+	ctx, stop := whileSignedIn(e)
+	defer stop()
+	stored, err := imports.Store(ctx, e.App, values.Get("tenant"), values.Get("name"), values.Get("sheet"), file)
 	if err != nil {
 		return err
 	}
 	return envelope.WriteData(e, stored)
+}
+
+// receiveSheet returns the uploaded file once all of it has arrived. The caller closes it.
+func receiveSheet(e *core.RequestEvent) (*xlsx.Temporary, error) {
+	file, err := xlsx.NewTemporary(e.App.DataDir())
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(file, http.MaxBytesReader(nil, e.Request.Body, maxSheet))
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		return file, nil
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that is still sending gets the response
+		err = fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))
+	}
+	return nil, errors.Join(err, file.Close())
 }
 
 func (s *server) listImports(e *core.RequestEvent) error {

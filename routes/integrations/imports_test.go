@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -185,5 +186,28 @@ func TestImportsThatAreRefused(t *testing.T) {
 	}
 	if left := testkit.Count(t, f.App, "SELECT count(*) FROM _imports", nil); left != 0 {
 		t.Errorf("%d imports are left", left)
+	}
+}
+
+// Reading an uploaded file ends soon after the access of the member who has sent it.
+func TestUploadEndsWithTheMember(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin, record := newMember(t, f, f.tenant, "admin")
+	answered := make(chan *testkit.Answer)
+	go func() {
+		answered <- admin.Do("POST", importsPath+"?tenant="+f.tenant+"&name=contacts.csv", "name,notes\n"+strings.Repeat(`Ada,"`+strings.Repeat(`""`, 200)+"\"\n", 100_000), "Content-Type", "text/csv")
+	}()
+	for stored := 0; stored == 0; runtime.Gosched() {
+		stored = testkit.Count(t, f.App, "SELECT count(*) FROM _importRows", nil)
+	}
+	if err := f.App.Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answered; got.Status != http.StatusUnauthorized {
+		t.Errorf("the upload is answered %d %s", got.Status, got.Body)
+	}
+	if n := testkit.Count(t, f.App, "SELECT (SELECT count(*) FROM _imports) + (SELECT count(*) FROM _importRows)", nil); n != 0 {
+		t.Errorf("%d rows are left", n)
 	}
 }

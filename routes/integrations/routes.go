@@ -25,6 +25,7 @@ type Config struct {
 	Imports    *loop.Loop // checks and applies imports
 	Lists      *list.Reader
 	Limits     *limit.Limits
+	Uploads    *limit.Uploads
 	Wake       func()                 // called when a request has made work due
 	Reasons    func() []health.Reason // why the program is not ready
 	Replica    func() replica.Status  // nil without a replica

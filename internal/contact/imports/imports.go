@@ -135,7 +135,9 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		}
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
-		return errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
+		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
+		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
+		return err
 	}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading imports: %w", err)

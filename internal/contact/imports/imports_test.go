@@ -20,7 +20,7 @@ import (
 // store stores a sheet whose columns are called like fields.
 func store(t *testing.T, app core.App, tenantID, text string) *imports.Import {
 	t.Helper()
-	stored, err := imports.Store(app, tenantID, "contacts.csv", "", strings.NewReader(text))
+	stored, err := imports.Store(t.Context(), app, tenantID, "contacts.csv", "", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func store(t *testing.T, app core.App, tenantID, text string) *imports.Import {
 func TestLongNameIsCut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	stored, err := imports.Store(app, testkit.Tenant(t, app, "Acme"), "a"+strings.Repeat("é", 200)+".csv", "", strings.NewReader("name\nAda\n"))
+	stored, err := imports.Store(t.Context(), app, testkit.Tenant(t, app, "Acme"), "a"+strings.Repeat("é", 200)+".csv", "", strings.NewReader("name\nAda\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,46 +33,49 @@ const (
 	pageRows  = 200
 	pageBytes = 128 << 10
 
+	// maxSample is the maximum length of a cell in a sample, in characters.
+	maxSample = 200
+
 	// sampled is how many rows are shown as samples.
 	sampled = 3
 )
 
 // Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file, and sheetName
 // that of a sheet in a workbook, or "" for the first one. The error is a *fault.Error if the sheet cannot be read or the tenant's imports exceed
-// Quota, and sql.ErrNoRows if there is no such tenant.
-func Store(app core.App, tenantID, name, sheetName string, from io.Reader) (*Import, error) {
+// Quota, sql.ErrNoRows if there is no such tenant, and the cause of ctx once that ends.
+func Store(ctx context.Context, app core.App, tenantID, name, sheetName string, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
 	}
-	reader, err := Open(app, sheetName, from)
+	reader, err := Open(ctx, app, sheetName, from)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = reader.Close() }()
-	return storeRows(app, tenantID, name, reader, Quota)
+	return storeRows(ctx, app, tenantID, name, reader, Quota)
 }
 
 // Open reads the names of a sheet's columns. sheetName is as for Store. The error is a *fault.Error if the sheet cannot be read. The caller closes
 // the reader.
-func Open(app core.App, sheetName string, from io.Reader) (*sheet.Reader, error) {
-	reader, err := sheet.NewReader(from, app.DataDir(), sheetName)
+func Open(ctx context.Context, app core.App, sheetName string, from io.Reader) (*sheet.Reader, error) {
+	reader, err := sheet.NewReader(ctx, from, app.DataDir(), sheetName)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, unreadable(ctx, err)
 	}
 	return reader, nil
 }
 
 // StoreRows is Store for a sheet that Open has opened, without a quota.
-func StoreRows(app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
-	return storeRows(app, tenantID, name, reader, math.MaxInt64)
+func StoreRows(ctx context.Context, app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
+	return storeRows(ctx, app, tenantID, name, reader, math.MaxInt64)
 }
 
-func storeRows(app core.App, tenantID, name string, reader *sheet.Reader, quota int64) (*Import, error) {
+func storeRows(ctx context.Context, app core.App, tenantID, name string, reader *sheet.Reader, quota int64) (*Import, error) {
 	mapping, err := sheet.Suggest(app, reader.Columns)
 	if err != nil {
 		return nil, err
 	}
-	s := &storage{app: app, reader: reader, mapping: mapping, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
+	s := &storage{ctx: ctx, app: app, reader: reader, mapping: mapping, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
@@ -92,7 +94,10 @@ func storeRows(app core.App, tenantID, name string, reader *sheet.Reader, quota 
 	return Find(app, s.id)
 }
 
-func unreadable(err error) error {
+func unreadable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	var disk *fs.PathError
 	if errors.As(err, &disk) { // not the file's fault
 		return err
@@ -105,6 +110,7 @@ func unreadable(err error) error {
 
 // storage is an import whose rows are being stored.
 type storage struct {
+	ctx              context.Context
 	app              core.App
 	reader           *sheet.Reader
 	mapping          sheet.Mapping
@@ -125,7 +131,7 @@ func (s *storage) begin() error {
 		return err
 	}
 	now := stamp.Stored(time.Now())
-	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err = sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
 			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `bytes`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			Args: []any{s.id, s.tenant, s.name, string(storing), strings.Trim(string(s.reader.Format), "\x00"), string(columns), string(mapping), len(columns), now, now},
@@ -144,7 +150,7 @@ func (s *storage) rows() error {
 			return s.page(page)
 		}
 		if err != nil {
-			return unreadable(err)
+			return unreadable(s.ctx, err)
 		}
 		page = append(page, cells)
 		s.numbers = append(s.numbers, s.reader.Row())
@@ -163,13 +169,13 @@ func (s *storage) rows() error {
 
 func (s *storage) page(page [][]string) error {
 	if s.total+len(page) > maxRows {
-		return unreadable(fmt.Errorf("it has more than %d rows", maxRows))
+		return unreadable(s.ctx, fmt.Errorf("it has more than %d rows", maxRows))
 	}
 	if len(page) == 0 {
 		return nil
 	}
 	if s.total == 0 {
-		s.samples = slices.Clone(page[:min(sampled, len(page))])
+		s.samples = samplesOf(page[:min(sampled, len(page))])
 	}
 	for i, cells := range page { // padded rows of a sheet with many columns would be many times as large as the file
 		page[i] = sheet.Trim(cells)
@@ -183,7 +189,7 @@ func (s *storage) page(page [][]string) error {
 		return err
 	}
 	bytes := len(encoded) + len(numbers) + len(page)*refusalBytes
-	changed, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
 			// the time shows that it is still being stored
 			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(page), stamp.Stored(time.Now()), s.id}},
@@ -195,6 +201,17 @@ func (s *storage) page(page [][]string) error {
 	}
 	s.total += len(page)
 	return err
+}
+
+// samplesOf returns the rows with cells that are short enough to show.
+func samplesOf(rows [][]string) [][]string {
+	samples := make([][]string, len(rows))
+	for i, cells := range rows {
+		for _, cell := range cells {
+			samples[i] = append(samples[i], sheet.Cut(cell, maxSample))
+		}
+	}
+	return samples
 }
 
 func (s *storage) write(statement string, args ...any) error {

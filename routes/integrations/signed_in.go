@@ -1,0 +1,60 @@
+package integrations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
+)
+
+// credentialInterval is how often a request that works for long looks whether its credential is still valid.
+const credentialInterval = time.Second / 4
+
+// whileSignedIn returns a context that ends with the request, and soon after the caller's token ends or the member may no longer do
+// what only admins may. The cause is then the error of a request without a valid token. The caller calls stop.
+func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(e.Request.Context())
+	if err := confirmToken(e); err != nil {
+		cancel(err)
+		return ctx, func() {}
+	}
+	go func() {
+		ticker := time.NewTicker(credentialInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if err := confirmToken(e); err != nil {
+					cancel(err)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// confirmToken repeats the checks of an admin's token: PocketBase's, which look at its end and at the record, and that of the role.
+func confirmToken(e *core.RequestEvent) error {
+	token := e.Request.Header.Get("Authorization")
+	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		token = rest
+	}
+	present, err := e.App.FindAuthRecordByToken(token, core.TokenTypeAuth)
+	switch {
+	case err == nil && member.Is(present) && !member.IsAdmin(present):
+		return errNotAdmin
+	case err == nil:
+		return nil
+	case sqlite.IsUnavailable(err):
+		return fmt.Errorf("reading a member: %w", err)
+	default:
+		return errNotSignedIn
+	}
+}
