@@ -22,9 +22,10 @@ func NewInboundCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 func inboundCreate(app core.App) *cobra.Command {
 	var name, access, mapping string
 	command := &cobra.Command{
-		Use:     "create TENANT",
-		Short:   "Create an inbound webhook; its address is shown once",
-		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
+		Use:         "create TENANT",
+		Short:       "Create an inbound webhook; its address is shown once",
+		Example:     `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
+		Annotations: map[string]string{SettingsUse: "maxInbound"},
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err

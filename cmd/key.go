@@ -26,9 +26,10 @@ func keyCreate(app core.App) *cobra.Command {
 	var name, expires string
 	var permissions []string
 	command := &cobra.Command{
-		Use:     "create TENANT",
-		Short:   "Create an API key; it is shown once",
-		Example: "  contactbase key create Acme --name website --permission contacts:read",
+		Use:         "create TENANT",
+		Short:       "Create an API key; it is shown once",
+		Annotations: map[string]string{SettingsUse: "maxKeys"},
+		Example:     "  contactbase key create Acme --name website --permission contacts:read",
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("permission", allPermissions, permissions...); err != nil {
 				return err
@@ -93,9 +94,10 @@ func keyRotate(app core.App) *cobra.Command {
 	var rotation credential.Rotation
 	var expires string
 	command := &cobra.Command{
-		Use:     "rotate ID",
-		Short:   "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
-		Example: "  contactbase key rotate <id> --overlapHours 24",
+		Use:         "rotate ID",
+		Short:       "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
+		Example:     "  contactbase key rotate <id> --overlapHours 24",
+		Annotations: map[string]string{SettingsUse: "maxKeys"},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if expires != "" {
 				at, err := expiry(expires)

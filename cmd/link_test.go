@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -16,7 +17,7 @@ func TestPortalLinkCommands(t *testing.T) {
 	acme := testkit.Tenant(t, app, "Acme")
 	tenant := func(args ...string) (printed map[string]any, err error) {
 		var out bytes.Buffer
-		command := NewTenantCommand(app, testkit.Deliveries(app), 0)
+		command := NewTenantCommand(app, testkit.Deliveries(app), tenant.DefaultBounds, 0)
 		command.SetArgs(append(args, "--json"))
 		command.SetOut(&out)
 		command.SetErr(io.Discard)

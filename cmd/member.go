@@ -27,9 +27,10 @@ func NewMemberCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 func memberCreate(app core.App) *cobra.Command {
 	var tenantName, email, role, name, passwordFile string
 	command := &cobra.Command{
-		Use:     "create --tenant TENANT --email ADDRESS",
-		Short:   "Create a member; a generated password is shown once",
-		Example: "  contactbase member create --tenant Acme --email ada@example.com --role admin",
+		Use:         "create --tenant TENANT --email ADDRESS",
+		Short:       "Create a member; a generated password is shown once",
+		Example:     "  contactbase member create --tenant Acme --email ada@example.com --role admin",
+		Annotations: map[string]string{SettingsUse: "maxMembers"},
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			if tenantName == "" || email == "" {
 				return errors.New("--tenant and --email are required")

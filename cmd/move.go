@@ -53,6 +53,7 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 type moving struct {
 	app                    core.App
 	deliveries             delivery.Store
+	bounds                 tenant.Bounds
 	minFree                uint64
 	freeze, resume, frozen bool
 	trusted                bool
@@ -155,8 +156,8 @@ func explainInterrupt(err error) error {
 	return err
 }
 
-func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
+func tenantImport(app core.App, deliveries delivery.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
+	m := &moving{app: app, deliveries: deliveries, bounds: bounds, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a tenant from an archive written by tenant export",
@@ -164,7 +165,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		ValidArgsFunction: completeFiles,
-		Annotations:       map[string]string{SettingsUse: "minFreeDisk"},
+		Annotations:       map[string]string{SettingsUse: "minFreeDisk maxKeys maxWebhooks maxInbound maxMembers"},
 		RunE:              run(app, func(command *cobra.Command, args []string) error { return m.arrive(command, args[0]) }),
 	}
 	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")
@@ -189,7 +190,7 @@ func (m *moving) arrive(command *cobra.Command, name string) error {
 		return err
 	}
 	target := &move.Target{
-		App: m.app, Deliveries: m.deliveries, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen, Trusted: m.trusted,
+		App: m.app, Deliveries: m.deliveries, Bounds: m.bounds, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen, Trusted: m.trusted,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)

@@ -33,7 +33,7 @@ func TestFailedExportLeavesTenantOpen(t *testing.T) {
 		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "the directory " + filepath.Join(folder, "nowhere")},
 		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is unchanged"},
 	} {
-		command := NewTenantCommand(app, store.New(app), 0)
+		command := NewTenantCommand(app, store.New(app), tenant.DefaultBounds, 0)
 		command.SetArgs([]string{"export", "Acme", tc.file, "--freeze", "--passphraseFile", passphrase})
 		command.SetOut(io.Discard)
 		command.SetErr(io.Discard)

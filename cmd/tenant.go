@@ -12,11 +12,12 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free.
-func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
+// NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free, and an
+// arriving tenant must have no more records than bounds.
+func NewTenantCommand(app core.App, deliveries delivery.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
-		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree),
+		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, bounds, minFree),
 		tenantPortalLink(app), tenantRevokeLinks(app))
 }
 

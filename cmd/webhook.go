@@ -39,7 +39,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Annotations: map[string]string{SettingsUse: sendSettings},
+		Annotations: map[string]string{SettingsUse: sendSettings + " maxWebhooks"},
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err

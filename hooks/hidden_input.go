@@ -6,14 +6,10 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/webhook"
 )
-
-// membersInput are the collections in which members create records.
-var membersInput = []string{credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
 // hiddenInput has the hidden fields that members write although they cannot read them, by collection.
 var hiddenInput = map[string][]string{
@@ -25,7 +21,7 @@ var hiddenInput = map[string][]string{
 const fromMember = "@fromMember"
 
 func bindHiddenInput(app core.App) {
-	app.OnRecordCreateRequest(membersInput...).BindFunc(newID)
+	app.OnRecordCreateRequest(owned...).BindFunc(newID)
 	app.OnRecordUpdateRequest(member.CollectionName).BindFunc(onlyOwnPassword)
 	for collection, fields := range hiddenInput {
 		load := func(e *core.RecordRequestEvent) error {

@@ -17,9 +17,9 @@ import (
 // administered are the collections that superusers and members administer.
 var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
-// Bind registers all hooks. deliveries stores the deliveries of events; sender sends them. wake is called after each commit that
+// Bind registers all hooks. bounds limits the records of each tenant. deliveries stores the deliveries of events; sender sends them. wake is called after each commit that
 // leaves work to do, such as an event to deliver; it must not block.
-func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
+func Bind(app core.App, bounds tenant.Bounds, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
 	erase := func(tx core.App, tenantID string, deleted ...*contact.Contact) error {
 		return retention.EraseContacts(tx, deliveries, tenantID, deleted)
 	}
@@ -28,7 +28,7 @@ func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender
 	bindRecipients(app, deliveries)
 	bindInput(app)
 	bindPartialUpdates(app)
-	bindOwners(app, wake)
+	bindOwners(app, bounds, wake)
 	bindCredentials(app)
 	bindWebhooks(app, deliveries, sender, wake)
 	bindInbound(app)

@@ -15,15 +15,19 @@ import (
 	"contactbase/internal/webhook"
 )
 
-// bindOwners deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
-func bindOwners(app core.App, wake func()) {
+// owned are the collections with records of tenants that people administer.
+var owned = []string{credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
+
+// bindOwners limits the records of tenants. It deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
+func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	owners := []string{tenant.CollectionName, webhook.CollectionName, inbound.CollectionName}
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)
 	app.OnRecordAfterDeleteSuccess(owners...).BindFunc(func(e *core.RecordEvent) error {
 		wake()
 		return e.Next()
 	})
-	app.OnRecordCreateExecute(credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName).BindFunc(createOwned)
+	app.OnRecordCreateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return createOwned(e, bounds) })
+	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
 // bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records, so that a member who changes a
@@ -42,11 +46,18 @@ func deleteOwner(e *core.RecordEvent) error {
 
 // createOwned checks in the transaction that the tenant still exists: it may have been deleted since the validation, and the new
 // record would outlive it.
-func createOwned(e *core.RecordEvent) error {
+func createOwned(e *core.RecordEvent, bounds tenant.Bounds) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		if _, err := tx.FindRecordById(tenant.CollectionName, e.Record.GetString("tenant")); err != nil {
 			return validation.Errors{"tenant": validation.NewError("validation_missing_rel_records", fmt.Sprintf("The tenant %q does not exist.", e.Record.GetString("tenant")))}
 		}
-		return e.Next()
+		return bounds.Enforce(tx, e.Record, isRotated(e.Record), e.Next)
+	})
+}
+
+// updateOwned applies the bounds to a change that makes a record count, such as a later expiry of an expired key.
+func updateOwned(e *core.RecordEvent, bounds tenant.Bounds) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		return bounds.Enforce(tx, e.Record, isRotated(e.Record), e.Next)
 	})
 }

@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -29,6 +30,7 @@ import (
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/internal/upgrade"
 	_ "contactbase/migrations" // the schema
 	"contactbase/routes"
@@ -37,6 +39,7 @@ import (
 // Config is the configuration of the program.
 type Config struct {
 	Version      string           // as responses and deliveries report it
+	Bounds       tenant.Bounds    // how many records a tenant may have; the zero value is tenant.DefaultBounds
 	Reach        safehttp.Options // which addresses webhooks may reach
 	TrustMembers bool             // whether Reach also holds for webhooks whose URL a member of the tenant has set; they reach public addresses only otherwise
 	InFlight     int              // maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
@@ -80,6 +83,7 @@ type App struct {
 func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
+	config.Bounds = cmp.Or(config.Bounds, tenant.DefaultBounds)
 	if config.Upgrade == nil {
 		config.Upgrade = upgrade.New(base, io.Discard)
 	}
@@ -114,7 +118,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	bindEncryption(a.App)
 	sqlite.Bind(a.App)
 	backup.Bind(a.App)
-	hooks.Bind(a.App, a.Deliveries, a.Sender, a.wake)
+	hooks.Bind(a.App, config.Bounds, a.Deliveries, a.Sender, a.wake)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)

@@ -86,5 +86,6 @@ func succeed(app core.App, old *Key, expires *time.Time) (*Key, error) {
 	if expires != nil {
 		successor.SetExpires(*expires)
 	}
+	successor.SetRaw(RotatedMark, true)
 	return successor, app.Save(successor)
 }

@@ -103,6 +103,7 @@ const (
 	CodeUnknownField        = "unknown_field"
 	CodeUnknownParameter    = "unknown_parameter"
 	CodeDuplicateExternalID = "duplicate_external_id"
+	CodeLimitReached        = "limit_reached"
 )
 
 // Field describes an error in a field of a request. The message continues the field's name: "must be …".

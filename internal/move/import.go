@@ -26,6 +26,7 @@ var errElsewhere = errors.New("another import of this tenant is running, or the 
 type Target struct {
 	App        core.App
 	Deliveries delivery.Participant
+	Bounds     tenant.Bounds // on the records of the tenant
 	Passphrase string
 	Room       int64 // bytes that the archive's database may take in the data directory
 	Resume     bool  // continue an interrupted import, if any
@@ -94,6 +95,9 @@ func (i *importing) run() error {
 	if !found {
 		if err := checkFree(i.App, i.held.tenant); err != nil {
 			return err
+		}
+		if err := i.Bounds.CheckArchived(i.db, i.held.tenant, time.Now()); err != nil {
+			return fmt.Errorf("the archive is rejected: %w", err)
 		}
 	}
 	if err := i.db.word(i.db.checkHere(i.held, at)); err != nil {

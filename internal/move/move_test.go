@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/move"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -119,7 +120,7 @@ func newTarget(t testing.TB) core.App {
 
 func importInto(ctx context.Context, t testing.TB, app core.App, archive []byte, change func(*move.Target)) error {
 	t.Helper()
-	g := &move.Target{App: app, Deliveries: testkit.Deliveries(app), Passphrase: passphrase, Room: room, Trusted: true, Progress: silent}
+	g := &move.Target{App: app, Deliveries: testkit.Deliveries(app), Bounds: tenant.DefaultBounds, Passphrase: passphrase, Room: room, Trusted: true, Progress: silent}
 	if change != nil {
 		change(g)
 	}

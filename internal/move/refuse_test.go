@@ -1,6 +1,7 @@
 package move_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/move"
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -63,6 +65,40 @@ func TestTakenAddress(t *testing.T) {
 	}
 	if err := importInto(t.Context(), t, target, archive, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A tenant with more records than the installation allows is refused before anything is written, with the flag that raises the bound.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 20)
+	for i := range 3 {
+		testkit.Webhook(t, s.app, s.tenant, "https://hooks.example.com", "a secret of mine")
+		testkit.Inbound(t, s.app, s.tenant, "full", nil)
+		testkit.Key(t, s.app, s.tenant)
+		testkit.Record(t, s.app, "tenant_members", map[string]any{"tenant": s.tenant, "role": "viewer", "email": fmt.Sprint(i, "@example.com"), "password": "a long password"})
+	}
+	testkit.Record(t, s.app, "api_keys", map[string]any{"tenant": s.tenant, "name": "ended", "revoked": "2026-01-01 00:00:00.000Z"})
+	s.freeze(t)
+	archive := s.export(t)
+	enough := tenant.Bounds{Keys: 4, Webhooks: 4, Inbound: 4, Members: 4}
+	for want, lower := range map[string]func(*tenant.Bounds){
+		"the tenant has 4 active API keys, and this installation allows 3: raise --maxKeys for the import":     func(b *tenant.Bounds) { b.Keys-- },
+		"the tenant has 4 webhooks, and this installation allows 3: raise --maxWebhooks for the import":        func(b *tenant.Bounds) { b.Webhooks-- },
+		"the tenant has 4 inbound webhooks, and this installation allows 3: raise --maxInbound for the import": func(b *tenant.Bounds) { b.Inbound-- },
+		"the tenant has 4 members, and this installation allows 3: raise --maxMembers for the import":          func(b *tenant.Bounds) { b.Members-- },
+	} {
+		target, bounds := newTarget(t), enough
+		lower(&bounds)
+		before := dump(t, target)
+		err := importInto(t.Context(), t, target, archive, func(g *move.Target) { g.Bounds = bounds })
+		if err == nil || err.Error() != "the archive is rejected: "+want {
+			t.Errorf("the import ends with %v, not with %q", err, want)
+		}
+		unchanged(t, target, before)
+	}
+	if err := importInto(t.Context(), t, newTarget(t), archive, func(g *move.Target) { g.Bounds = enough }); err != nil {
+		t.Errorf("within the bounds: %v", err)
 	}
 }
 

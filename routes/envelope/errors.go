@@ -97,7 +97,11 @@ func FaultOf(err error) *fault.Error {
 func invalidRecord(faults validation.Errors) *fault.Error {
 	fields := fault.Fields{}
 	for name, wrong := range faults {
-		fields[name] = fault.Field{Code: fault.CodeInvalidValue, Message: strings.TrimRight(wrong.Error(), ".")}
+		code, message := fault.CodeInvalidValue, strings.TrimRight(wrong.Error(), ".")
+		if coded := validation.Error(nil); errors.As(wrong, &coded) && coded.Code() == tenant.LimitReached {
+			code, message = fault.CodeLimitReached, strings.TrimPrefix(message, "The tenant ")
+		}
+		fields[name] = fault.Field{Code: code, Message: message}
 	}
 	return fault.InvalidRequest(fields)
 }

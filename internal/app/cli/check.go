@@ -9,6 +9,7 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 )
 
 // Beyond these limits, deliveries would take gigabytes of memory, or a single endpoint all attention.
@@ -16,6 +17,9 @@ const (
 	mostInFlight    = 65_536
 	mostPerEndpoint = 1_000
 )
+
+// mostRecords is the largest bound on the records of a tenant. Each new record is counted with the others.
+const mostRecords = 100_000
 
 // mostDays is a century. More than 106,751 days exceed time.Duration.
 const mostDays = 36_500
@@ -47,6 +51,9 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.perEndpoint < 1 || c.perEndpoint > mostPerEndpoint {
 		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesPerEndpoint"), mostPerEndpoint)
 	}
+	if err := checkBounds(c.bounds, name); err != nil {
+		return err
+	}
 	if setting, err := c.nats.Check(); err != nil {
 		return fmt.Errorf("%s %w", name(setting), err)
 	}
@@ -55,6 +62,16 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)
+	}
+	return nil
+}
+
+// checkBounds checks the bounds on the records of a tenant. name returns a setting as errors call it.
+func checkBounds(bounds tenant.Bounds, name func(flag string) string) error {
+	for flag, most := range map[string]int{"maxKeys": bounds.Keys, "maxWebhooks": bounds.Webhooks, "maxInbound": bounds.Inbound, "maxMembers": bounds.Members} {
+		if most < 1 || most > mostRecords {
+			return fmt.Errorf("%s must be from 1 to %d", name(flag), mostRecords)
+		}
 	}
 	return nil
 }

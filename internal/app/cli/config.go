@@ -27,6 +27,7 @@ import (
 	"contactbase/internal/safehttp"
 	"contactbase/internal/settings"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/internal/upgrade"
 )
 
@@ -39,6 +40,7 @@ type config struct {
 	allowPrivateWebhooks bool
 	webhookAllow         networks
 	portalAllowPrivate   bool
+	bounds               tenant.Bounds
 	retentionDays        int
 	auditRetentionDays   int
 	metricsAddr          string // "" for none
@@ -160,6 +162,7 @@ func (c *config) localSender() *delivery.Sender {
 func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
 		Version:      c.version,
+		Bounds:       c.bounds,
 		Reach:        c.reach(),
 		TrustMembers: c.portalAllowPrivate,
 		InFlight:     c.inFlight,

@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/replica"
 	"contactbase/internal/settings"
+	"contactbase/internal/tenant"
 )
 
 // parse reads a command line like run, with the flags that PocketBase has created.
@@ -63,6 +64,10 @@ func TestRefusedSettings(t *testing.T) {
 		"--log=xml":                    "--log must be text or json",
 		"--deliveriesInFlight=0":       "--deliveriesInFlight must be from 1",
 		"--deliveriesPerEndpoint=1001": "--deliveriesPerEndpoint must be from 1 to 1000",
+		"--maxKeys=0":                  "--maxKeys must be from 1 to 100000",
+		"--maxWebhooks=100001":         "--maxWebhooks must be from 1 to 100000",
+		"--maxInbound=-1":              "--maxInbound must be from 1 to 100000",
+		"--maxMembers=0":               "--maxMembers must be from 1 to 100000",
 		"--encryptionEnv=":             "--encryptionEnv must name an environment variable",
 		"--encryptionEnv=NOT_THERE":    "the environment variable NOT_THERE is not set",
 	} {
@@ -72,6 +77,20 @@ func TestRefusedSettings(t *testing.T) {
 	}
 	if _, _, _, err := parse("serve", "--debugAddr=[::1]:6060"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	c, _, _, err := parse("key", "create", "--maxKeys=1", "--maxWebhooks=2", "--maxInbound=3", "--maxMembers=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.app(nil, nil, nil).Bounds, (tenant.Bounds{Keys: 1, Webhooks: 2, Inbound: 3, Members: 4}); got != want {
+		t.Errorf("the bounds are %+v", got)
+	}
+	if c, _, _, err = parse("serve"); err != nil || c.bounds != (tenant.Bounds{Keys: 100, Webhooks: 100, Inbound: 100, Members: 500}) {
+		t.Errorf("the bounds are %+v by default (%v)", c.bounds, err)
 	}
 }
 
