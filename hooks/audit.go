@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
@@ -21,15 +20,7 @@ func bindAudit(app core.App) {
 	app.OnRecordDeleteExecute(administered...).BindFunc(auditDelete)
 	app.OnRecordAuthRequest(member.CollectionName, core.CollectionNameSuperusers).BindFunc(auditSignIn)
 
-	app.OnRecordCreate(audit.CollectionName).BindFunc(refuse)
-	app.OnRecordUpdate(audit.CollectionName).BindFunc(refuse)
-	app.OnRecordDelete(audit.CollectionName).BindFunc(refuse)
 	bindSelfService(app)
-}
-
-// refuse keeps the audit log as it is. Triggers do so for SQL.
-func refuse(*core.RecordEvent) error {
-	return apis.NewForbiddenError("Nobody can change the audit log.", nil)
 }
 
 func auditCreate(e *core.RecordEvent) error {

@@ -36,5 +36,6 @@ func Bind(app core.App, bounds tenant.Bounds, deliveries delivery.Participant, s
 	bindLinks(app)
 	bindHiddenInput(app)
 	bindSchemaGuard(app)
+	bindFixedRows(app)
 	bindLogs(app)
 }

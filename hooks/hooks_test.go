@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
+	"contactbase/internal/event"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 	"contactbase/internal/webhook"
@@ -247,8 +248,8 @@ func TestDeletingATenant(t *testing.T) {
 		webhook := testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")
 		testkit.Inbound(t, app, tenantID, "full", nil)
 		testkit.Record(t, app, "contacts", map[string]any{"tenant": tenantID, "name": "A", "externalId": key[:10]})
-		event := testkit.Record(t, app, "events", map[string]any{"tenant": tenantID, "type": "contact.created", "contact": "x"})
-		delivery := testkit.Record(t, app, "deliveries", map[string]any{"tenant": tenantID, "event": event.Id, "webhook": webhook, "status": "pending"})
+		eventID := testkit.Write(t, app, tenantID, "x", event.ContactCreated)
+		delivery := testkit.Record(t, app, "deliveries", map[string]any{"tenant": tenantID, "event": eventID, "webhook": webhook, "status": "pending"})
 		testkit.Record(t, app, "delivery_attempts", map[string]any{"delivery": delivery.Id, "number": 1})
 		inbound, err := app.FindFirstRecordByData("inbound_webhooks", "tenant", tenantID)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pocketbase/dbx"
 
+	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
 
@@ -29,11 +30,9 @@ func history(t *testing.T, f *fixture, webhook, contact string, states ...string
 	t.Helper()
 	for i, state := range states {
 		at := time.Now().Add(-time.Duration(len(states)-1-i) * time.Minute).UTC().Format("2006-01-02 15:04:05.000Z")
-		event := testkit.Record(t, f.App, "events", map[string]any{
-			"tenant": f.tenant, "type": "contact.created", "contact": contact, "payload": "{}",
-		})
+		eventID := testkit.Write(t, f.App, f.tenant, contact, event.ContactCreated)
 		delivery := testkit.Record(t, f.App, "deliveries", map[string]any{
-			"event": event.Id, "webhook": webhook, "tenant": f.tenant, "status": state, "attempts": 1,
+			"event": eventID, "webhook": webhook, "tenant": f.tenant, "status": state, "attempts": 1,
 		})
 		_, err := f.App.DB().NewQuery("UPDATE deliveries SET created = {:at} WHERE id = {:id}").
 			Bind(map[string]any{"at": at, "id": delivery.Id}).Execute()
