@@ -70,19 +70,22 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 }
 
 func webhookRotate(app core.App) *cobra.Command {
-	return &cobra.Command{
+	var overlapHours int
+	command := &cobra.Command{
 		Use:         "rotate ID",
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
 		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			plain, err := webhook.RotateSecret(app, args[0])
+			plain, err := webhook.RotateSecret(app, args[0], overlapHours, time.Now())
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
 			return printOne(command, row{{"id", args[0]}, {"secret", plain}})
 		}),
 	}
+	command.Flags().IntVar(&overlapHours, "overlapHours", webhook.OverlapHours, "how many hours the old secret also signs, up to 24; 0 ends all old ones immediately")
+	return command
 }
 
 func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {

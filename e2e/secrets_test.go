@@ -152,7 +152,7 @@ func storedSecrets(t *testing.T, i *installation) []string {
 	db := openData(t, i.data)
 	defer db.Close()
 	var found []string
-	rows(t, db, "SELECT `secret` FROM `webhooks` UNION ALL SELECT `previousSecret` FROM `webhooks` UNION ALL "+
+	rows(t, db, "SELECT `secret` FROM `webhooks` UNION ALL SELECT `previousSecret` FROM `webhooks` UNION ALL SELECT `olderSecrets` FROM `webhooks` UNION ALL "+
 		"SELECT `verifySecret` FROM `inbound_webhooks` UNION ALL SELECT CAST(`value` AS TEXT) FROM `_params` WHERE `id` = 'settings'",
 		func(row []string) { found = append(found, row[0]) })
 	return found

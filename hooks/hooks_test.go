@@ -125,7 +125,7 @@ func TestCredentialsAreShownOnce(t *testing.T) {
 		hidden []string
 	}{
 		"api_keys":         {`{"tenant":"` + tenantID + `","name":"k","hash":"mine","prefix":"mine"}`, "key", []string{"hash"}},
-		"webhooks":         {`{"tenant":"` + tenantID + `","url":"https://example.com/h"}`, "secret", []string{"secret", "previousSecret"}},
+		"webhooks":         {`{"tenant":"` + tenantID + `","url":"https://example.com/h"}`, "secret", []string{"secret", "previousSecret", "olderSecrets"}},
 		"inbound_webhooks": {`{"tenant":"` + tenantID + `","name":"i","access":"full","tokenHash":"mine","verifySecret":"verify me"}`, "token", []string{"tokenHash", "verifySecret"}},
 	} {
 		path := "/api/collections/" + collection + "/records"

@@ -22,7 +22,7 @@ func TestMembersCannotSearchHiddenFields(t *testing.T) {
 	client := d.as(d.admin)
 	for collection, fields := range map[string][]string{
 		"api_keys": {"hash", "tenant.webhooks_via_tenant.secret"}, "inbound_webhooks": {"tokenHash", "verifySecret"},
-		"webhooks":       {"secret", "previousSecret", "headers", "sealedHeaders", "memberOwned", "tenant.api_keys_via_tenant.hash", "tenant.contacts_via_tenant.name"},
+		"webhooks":       {"secret", "previousSecret", "olderSecrets", "headers", "sealedHeaders", "memberOwned", "tenant.api_keys_via_tenant.hash", "tenant.contacts_via_tenant.name"},
 		"tenants":        {"contacts_via_tenant.name", "events_via_tenant.payload", "tenant_members_via_tenant.password"},
 		"tenant_members": {"password", "tokenKey", "expires", "tenant.api_keys_via_tenant.hash"},
 	} {

@@ -51,6 +51,7 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
 	e.Record.Set("previousSecret", "")
 	e.Record.Set("previousSecretUntil", "")
+	e.Record.Set("olderSecrets", "")
 	if e.Record.GetString("secret") == "" {
 		e.Record.Set("secret", secret.New())
 	}
@@ -90,7 +91,7 @@ func writeOwner(e *core.RecordEvent) error {
 func keepWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
 	if e.Record.GetRaw(credential.RotatedMark) == nil {
-		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
+		restore(e.Record, "previousSecret", "previousSecretUntil", "olderSecrets", "sealedHeaders")
 		if leavesHost(e.Record) {
 			e.Record.Set("sealedHeaders", "") // they may hold a token for the present host
 		}
@@ -137,7 +138,7 @@ func showWebhook(e *core.RecordEnrichEvent) error {
 	if err != nil {
 		return err
 	}
-	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders", webhook.MemberOwnedField)
+	e.Record.Hide("secret", "previousSecret", "olderSecrets", "headers", "sealedHeaders", webhook.MemberOwnedField)
 	shown := map[string]any{"headerNames": names}
 	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
 		shown["secret"] = plain

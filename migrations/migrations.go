@@ -31,6 +31,29 @@ func create(file string, build func(app core.App) (*core.Collection, error), sta
 	}, nil, file)
 }
 
+// add registers a migration that adds a System field to a collection. Reverting it removes the field with its values.
+func add(file, collection string, field core.Field) {
+	field.SetSystem(true)
+	change := func(change func(*core.Collection)) func(core.App) error {
+		return func(app core.App) error {
+			found, err := app.FindCollectionByNameOrId(collection)
+			if err != nil {
+				return fmt.Errorf("the collection %q is missing: %w", collection, err)
+			}
+			change(found)
+			if err := app.SaveNoValidate(found); err != nil { // PocketBase's validation refuses to remove a System field
+				return fmt.Errorf("changing the field %s of the collection %q: %w", field.GetName(), collection, err)
+			}
+			return nil
+		}
+	}
+	m.Register(
+		change(func(c *core.Collection) { c.Fields.Add(field) }),
+		change(func(c *core.Collection) { c.Fields.RemoveByName(field.GetName()) }),
+		file,
+	)
+}
+
 // execute registers a migration that runs SQL statements.
 func execute(file string, statements ...string) {
 	m.Register(func(app core.App) error { return executeAll(app, file, statements) }, nil, file)

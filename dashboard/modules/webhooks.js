@@ -80,12 +80,20 @@ function testWebhook(webhook) {
 
 /** @param {Webhook} webhook */
 function rotateWebhook(webhook) {
-    confirmDialog({
+    const data = store({ overlapHours: "24" });
+    openForm({
         title: "Rotate the secret?",
-        text: "Creates a new secret and shows it once. For 24 hours, webhook-signature carries signatures of both secrets. X-Signature uses the new one immediately.",
-        action: "Rotate secret",
+        submit: "Rotate secret",
+        size: "sm",
         style: "warning",
-        run: () => callIntegrations("POST", `/webhooks/${webhook.id}/rotate`),
+        content: () => [
+            t.p(null, "Creates a new secret and shows it once. X-Signature uses it immediately."),
+            selectField("The old secret", data, "overlapHours", () => [
+                ["24", "also signs webhook-signature for 24 hours"],
+                ["0", "ends immediately, with all older ones"],
+            ]),
+        ],
+        run: () => callIntegrations("POST", `/webhooks/${webhook.id}/rotate`, { overlapHours: Number(data.overlapHours) }),
     });
 }
 

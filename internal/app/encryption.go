@@ -66,8 +66,14 @@ func sealFolder(app core.App) error {
 	return nil
 }
 
-// sealField bypasses the hooks: they would take the encrypted secret for a new one, although the record has not changed.
+// sealField bypasses the hooks: they would take the encrypted secret for a new one, although the record has not changed. A data directory
+// that is about to be upgraded may lack the field.
 func sealField(tx core.App, collection, field string) error {
+	if found, err := tx.FindCollectionByNameOrId(collection); err != nil {
+		return fmt.Errorf("finding the collection %s: %w", collection, err)
+	} else if found.Fields.GetByName(field) == nil {
+		return nil
+	}
 	var rows []struct {
 		ID     string `db:"id"`
 		Stored string `db:"stored"`

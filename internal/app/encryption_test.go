@@ -32,7 +32,7 @@ func stored(t *testing.T, app core.App) (settings string, secrets []string) {
 	if err := app.DB().NewQuery("SELECT value FROM _params WHERE id = 'settings'").Row(&settings); err != nil {
 		t.Fatal(err)
 	}
-	query := "SELECT secret FROM webhooks UNION ALL SELECT previousSecret FROM webhooks UNION ALL SELECT sealedHeaders FROM webhooks UNION ALL SELECT verifySecret FROM inbound_webhooks"
+	query := "SELECT secret FROM webhooks UNION ALL SELECT previousSecret FROM webhooks UNION ALL SELECT olderSecrets FROM webhooks UNION ALL SELECT sealedHeaders FROM webhooks UNION ALL SELECT verifySecret FROM inbound_webhooks"
 	if err := app.DB().NewQuery(query).Column(&secrets); err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +45,10 @@ func withSecrets(t *testing.T) (folder string, secrets []string) {
 	a := open(t, app.Config{})
 	tenant := testkit.Tenant(t, a, "Acme")
 	testkit.Webhook(t, a, tenant, "https://example.com", "the present secret")
-	testkit.Execute(t, a, "UPDATE webhooks SET previousSecret = 'the former secret', sealedHeaders = 'the headers'", nil)
+	testkit.Execute(t, a, "UPDATE webhooks SET previousSecret = 'the former secret', olderSecrets = 'those before it', sealedHeaders = 'the headers'", nil)
 	testkit.Inbound(t, a, tenant, "upsert", map[string]any{"verifySecret": "the sender's secret"})
 	settings, secrets := stored(t, a)
-	if !json.Valid([]byte(settings)) || strings.Join(secrets, "; ") != "the present secret; the former secret; the headers; the sender's secret" {
+	if !json.Valid([]byte(settings)) || strings.Join(secrets, "; ") != "the present secret; the former secret; those before it; the headers; the sender's secret" {
 		t.Fatalf("stored are %s and %q", settings, secrets)
 	}
 	return a.DataDir(), secrets

@@ -11,7 +11,7 @@ import (
 // shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" are the program's, or never change.
 var shownAs = map[string]string{
 	"tokenHash": "token", "sealedHeaders": "headers",
-	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "",
+	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "", "olderSecrets": "",
 	"emailVisibility": "", "memberOwned": "",
 }
 

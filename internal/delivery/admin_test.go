@@ -6,16 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pocketbase/dbx"
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/secret"
-	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
-	"contactbase/internal/webhook"
 )
 
 func TestPing(t *testing.T) {
@@ -72,58 +67,5 @@ func TestPingOfAnUnreachableEndpoint(t *testing.T) {
 	attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), webhook)
 	if err != nil || attempt.Status != 0 || !strings.HasPrefix(attempt.Error, "blocked address") {
 		t.Errorf("got %+v, %v", attempt, err)
-	}
-}
-
-func TestRotateSecret(t *testing.T) {
-	t.Parallel()
-	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Acme")
-	var signature http.Header
-	url := receiver(t, func(_ http.ResponseWriter, r *http.Request) { signature = r.Header })
-	before := secret.New()
-	id := testkit.Webhook(t, app, tenant, url, before)
-	after, err := webhook.RotateSecret(app, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifies := func(plain string, body []byte) bool {
-		verifier, err := standardwebhooks.NewWebhook(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return verifier.VerifyIgnoringTimestamp(body, signature) == nil
-	}
-	body := func(attempt *delivery.Attempt) []byte {
-		var payload string
-		err := app.DB().NewQuery("SELECT e.payload FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = {:id}").
-			Bind(dbx.Params{"id": attempt.DeliveryID}).Row(&payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []byte(payload)
-	}
-	ping := func() []byte {
-		attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body(attempt)
-	}
-
-	sent := ping()
-	if !verifies(before, sent) || !verifies(after, sent) {
-		t.Error("both secrets should sign after a rotation")
-	}
-	if signature.Get("X-Signature") != delivery.Sign(after, sent) {
-		t.Error("X-Signature should use the new secret")
-	}
-	testkit.Execute(t, app, "UPDATE webhooks SET previousSecretUntil = {:at}", dbx.Params{"at": stamp.Stored(time.Now().Add(-time.Second))})
-	sent = ping()
-	if verifies(before, sent) || !verifies(after, sent) {
-		t.Error("the old secret should not sign after its time")
-	}
-	if _, err := webhook.RotateSecret(app, "nothing"); !errors.Is(err, sql.ErrNoRows) {
-		t.Errorf("unknown: got %v", err)
 	}
 }

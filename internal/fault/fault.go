@@ -33,6 +33,7 @@ const (
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
 	InUse                Code = "in_use"
 	KeyNotActive         Code = "key_not_active"
+	TooManyRotations     Code = "too_many_rotations"
 	CursorExpired        Code = "cursor_expired"         // 410
 	PreconditionFailed   Code = "precondition_failed"    // 412
 	PayloadTooLarge      Code = "payload_too_large"      // 413

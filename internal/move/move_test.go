@@ -52,7 +52,7 @@ func newSource(t testing.TB, contacts int) *source {
 	}
 	write(s.tenant, 0) // an event without recipients
 	hook := testkit.Webhook(t, app, s.tenant, "https://hooks.example.com", "a secret of mine")
-	testkit.Execute(t, app, "UPDATE webhooks SET sealedHeaders = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
+	testkit.Execute(t, app, "UPDATE webhooks SET olderSecrets = '[]', sealedHeaders = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
 	testkit.Inbound(t, app, s.tenant, "full", map[string]any{"verifySecret": "another secret"})
 	for i, email := range []string{"ada@example.com", "link@portal.invalid"} {
 		testkit.Record(t, app, "tenant_members", map[string]any{"tenant": s.tenant, "role": "admin", "email": email, "password": "a long password", "link": i == 1})

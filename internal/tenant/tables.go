@@ -43,7 +43,7 @@ var Tables = []Table{
 	{Name: "_idempotency", Key: []string{"key"}, Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "events", Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "_eventsGone", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger, Archived: true},
-	{Name: "webhooks", Owners: ofTenant, Secrets: []string{"secret", "previousSecret", "sealedHeaders"}, Deletion: AsRecords, Archived: true},
+	{Name: "webhooks", Owners: ofTenant, Secrets: []string{"secret", "previousSecret", "olderSecrets", "sealedHeaders"}, Deletion: AsRecords, Archived: true},
 	{Name: "deliveries", Owners: map[string]string{"event": "events", "webhook": "webhooks"}, Archived: true},
 	{Name: "delivery_attempts", Owners: map[string]string{"delivery": "deliveries"}},
 	{Name: "_imports", Key: []string{"id"}, Owners: ofTenant, Deletion: AsRows},

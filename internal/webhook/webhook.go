@@ -1,15 +1,10 @@
-// Package webhook holds the rules of a webhook's record: its URL and filter, its secret, and the headers it sends.
+// Package webhook holds the rules of a webhook's record: its URL and filter, its secrets, and the headers it sends.
 package webhook
 
 import (
-	"fmt"
-	"time"
-
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/credential"
-	"contactbase/internal/secret"
 	"contactbase/internal/webhook/filter"
 )
 
@@ -34,32 +29,4 @@ func Validate(record *core.Record, checkURL func(raw string, memberOwned bool) e
 		}
 	}
 	return faults.Filter()
-}
-
-// secretOverlap is how long both secrets sign after a rotation.
-const secretOverlap = 24 * time.Hour
-
-// RotateSecret replaces the webhook's secret and returns the new one. The old one signs beside it for 24 h, or until the next rotation. The
-// error is sql.ErrNoRows if there is no such webhook.
-func RotateSecret(app core.App, webhookID string) (string, error) {
-	plain := secret.New()
-	err := app.RunInTransaction(func(tx core.App) error {
-		record, err := tx.FindRecordById(CollectionName, webhookID)
-		if err != nil {
-			return err
-		}
-		sealed, err := secret.Seal(tx, plain)
-		if err != nil {
-			return err
-		}
-		record.SetRaw(credential.RotatedMark, true)
-		record.Set("previousSecret", record.GetString("secret"))
-		record.Set("previousSecretUntil", time.Now().UTC().Add(secretOverlap))
-		record.Set("secret", sealed)
-		return tx.Save(record)
-	})
-	if err != nil {
-		return "", fmt.Errorf("rotating the secret of the webhook %q: %w", webhookID, err)
-	}
-	return plain, nil
 }

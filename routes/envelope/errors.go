@@ -43,6 +43,7 @@ var statuses = map[fault.Code]int{
 	fault.IdempotencyKeyInUse:  http.StatusConflict,
 	fault.InUse:                http.StatusConflict,
 	fault.KeyNotActive:         http.StatusConflict,
+	fault.TooManyRotations:     http.StatusConflict,
 	fault.CursorExpired:        http.StatusGone,
 	fault.PreconditionFailed:   http.StatusPreconditionFailed,
 	fault.PayloadTooLarge:      http.StatusRequestEntityTooLarge,

@@ -35,7 +35,13 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 }
 
 func (s *server) rotateWebhook(e *core.RequestEvent) error {
-	secret, err := webhook.RotateSecret(e.App, e.Request.PathValue("id"))
+	input := struct {
+		OverlapHours int `json:"overlapHours"`
+	}{webhook.OverlapHours}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	secret, err := webhook.RotateSecret(e.App, e.Request.PathValue("id"), input.OverlapHours, time.Now())
 	return envelope.WriteResult(e, map[string]string{"secret": secret}, err)
 }
 

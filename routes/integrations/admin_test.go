@@ -112,6 +112,45 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
+// Four old secrets of a webhook sign at most, and all end without an overlap.
+func TestRotateWebhook(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com", "the first secret")
+	path := "/api/integrations/webhooks/" + webhook + "/rotate"
+	for _, body := range []string{`{"overlapHours":-1}`, `{"overlapHours":25}`} {
+		if got := admin.Do("POST", path, body); got.Status != 400 || got.FieldCode("overlapHours") != "invalid_value" {
+			t.Errorf("%s gives %d %s", body, got.Status, got.Body)
+		}
+	}
+	if got := admin.Do("POST", path, `{"overlapHours":"x"}`); got.Status != 400 || got.Code() != "invalid_json" {
+		t.Errorf("a text gives %d %s", got.Status, got.Body)
+	}
+	for i, body := range []string{"", "{}", `{"overlapHours":24}`, `{"overlapHours":1}`} {
+		if got := admin.Do("POST", path, body); got.Status != 200 || !strings.HasPrefix(got.Data()["secret"].(string), "whsec_") {
+			t.Errorf("rotation %d gives %d %s", i+1, got.Status, got.Body)
+		}
+	}
+	for _, body := range []string{"", `{"overlapHours":1}`} {
+		if got := admin.Do("POST", path, body); got.Status != 409 || got.Code() != "too_many_rotations" {
+			t.Errorf("the fifth rotation gives %d %s", got.Status, got.Body)
+		}
+	}
+	if n := testkit.Count(t, f.App, "SELECT count(*) FROM webhooks WHERE previousSecret != '' AND olderSecrets LIKE '[%'", nil); n != 1 {
+		t.Errorf("%d webhooks have old secrets", n)
+	}
+	if got := admin.Do("POST", path, `{"overlapHours":0}`); got.Status != 200 {
+		t.Errorf("ending all gives %d %s", got.Status, got.Body)
+	}
+	if n := testkit.Count(t, f.App, "SELECT count(*) FROM webhooks WHERE previousSecret = '' AND previousSecretUntil = '' AND olderSecrets = ''", nil); n != 1 {
+		t.Errorf("%d webhooks have no old secrets", n)
+	}
+	if got := admin.Do("POST", path, ""); got.Status != 200 {
+		t.Errorf("afterwards rotating gives %d %s", got.Status, got.Body)
+	}
+}
+
 // A revoked or expired key cannot be rotated, and does not change.
 func TestRotateEndedKey(t *testing.T) {
 	t.Parallel()

@@ -367,8 +367,9 @@ export interface paths {
         /**
          * Rotate a webhook's secret
          * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with
-         *     the old secret for 24 hours, so receivers can switch without rejecting a delivery. Members with the role `admin` may
-         *     call it for their tenant.
+         *     the old secret for 24 hours, so receivers can switch without rejecting a delivery. After several rotations in that
+         *     time, each old secret signs for its 24 hours; the fifth rotation gets 409. With an `overlapHours` of 0, all old
+         *     secrets end immediately. Members with the role `admin` may call it for their tenant.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -2105,6 +2106,7 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+         *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
          *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
@@ -2116,7 +2118,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2136,10 +2138,11 @@ export interface components {
          *     - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
          *     - `unknown_field`: a contact has no field with this name.
          *     - `unknown_parameter`: the request has no parameter with this name.
+         *     - `limit_reached`: the tenant has as many records of this kind as it may have; the message says what to do.
          *     - `duplicate_external_id`: another contact has this `externalId`.
          * @enum {string}
          */
-        FieldErrorCode: "required" | "too_long" | "invalid_email" | "invalid_phone" | "invalid_type" | "invalid_characters" | "invalid_value" | "unknown_field" | "unknown_parameter" | "duplicate_external_id";
+        FieldErrorCode: "required" | "too_long" | "invalid_email" | "invalid_phone" | "invalid_type" | "invalid_characters" | "invalid_value" | "unknown_field" | "unknown_parameter" | "limit_reached" | "duplicate_external_id";
         /**
          * @description Any JSON object or array: a contact, an array of at most 1,000 contacts, or an event from another Contactbase. If
          *     the webhook has a mapping, the sender's own payload. Numbers and booleans in a contact are read as text.
@@ -3036,6 +3039,14 @@ export interface components {
             /** @description The content type of `sample`. */
             sampleType: string;
         };
+        RotateSecretRequest: {
+            /**
+             * @description How many hours the old secret also signs. 0 ends all old secrets immediately.
+             * @default 24
+             * @example 0
+             */
+            overlapHours: number;
+        };
         RotateKeyRequest: {
             /**
              * @description How many hours the old key keeps working.
@@ -3476,6 +3487,16 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description `too_many_rotations`: four earlier secrets of the webhook still sign. Nothing was changed. */
+        TooManyRotations: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /**
          * @description `idempotency_key_reused`: this `Idempotency-Key` was used with a different body, or the contact of the first response was
          *     deleted.
@@ -3746,6 +3767,32 @@ export interface components {
          *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
         PortalLinkInvalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`; the record may lack a required field
+         *     that an admin has added. `invalid_parameter`: the URL is not valid UTF-8; `fields` names `path`.
+         */
+        SecretRotationInvalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names `path`.
+         */
+        KeyRotationInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -4858,7 +4905,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateSecretRequest"];
+            };
+        };
         responses: {
             /** @description The new secret. It cannot be read again. */
             200: {
@@ -4870,10 +4921,13 @@ export interface operations {
                     "application/json": components["schemas"]["SecretResponse"];
                 };
             };
-            400: components["responses"]["InvalidRotation"];
+            400: components["responses"]["SecretRotationInvalid"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            409: components["responses"]["TooManyRotations"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -5003,7 +5057,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalid"];
+            400: components["responses"]["KeyRotationInvalid"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];

@@ -10,7 +10,6 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
-	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/webhook"
@@ -40,7 +39,7 @@ WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
-	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
 	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
 )
@@ -152,23 +151,17 @@ func (s *Store) endpoints(query string, webhooks []string, now time.Time) (map[s
 
 func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint, error) {
 	endpoint := &delivery.Endpoint{}
-	var headers, current, previous, until string
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &endpoint.MemberOwned, &current, &previous, &until)
+	var headers string
+	var secrets webhook.Secrets
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &endpoint.MemberOwned,
+		&secrets.Current, &secrets.Previous, &secrets.PreviousUntil, &secrets.Older)
 	if err != nil {
 		return nil, err
 	}
+	var sealed error
 	endpoint.Headers, endpoint.Fault = webhook.SentHeaders(s.app, headers)
-	stored := []string{current}
-	if previous != "" && until > stamp.Stored(now) {
-		stored = append(stored, previous)
-	}
-	for _, sealed := range stored {
-		plain, err := secret.Open(s.app, sealed)
-		if err != nil {
-			endpoint.Fault = err
-			break
-		}
-		endpoint.Secrets = append(endpoint.Secrets, plain)
+	if endpoint.Secrets, sealed = secrets.Signing(s.app, now); sealed != nil {
+		endpoint.Fault = sealed
 	}
 	return endpoint, nil
 }

@@ -72,6 +72,7 @@ const (
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
 	ErrorCodeStandby                ErrorCode = "standby"
 	ErrorCodeTenantMoving           ErrorCode = "tenant_moving"
+	ErrorCodeTooManyRotations       ErrorCode = "too_many_rotations"
 	ErrorCodeUnauthorized           ErrorCode = "unauthorized"
 	ErrorCodeUnavailable            ErrorCode = "unavailable"
 	ErrorCodeUnreplicated           ErrorCode = "unreplicated"
@@ -87,6 +88,7 @@ const (
 	InvalidPhone        FieldErrorCode = "invalid_phone"
 	InvalidType         FieldErrorCode = "invalid_type"
 	InvalidValue        FieldErrorCode = "invalid_value"
+	LimitReached        FieldErrorCode = "limit_reached"
 	Required            FieldErrorCode = "required"
 	TooLong             FieldErrorCode = "too_long"
 	UnknownField        FieldErrorCode = "unknown_field"
@@ -144,6 +146,7 @@ type BatchError struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
@@ -352,6 +355,7 @@ type EntityTag = string
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 // | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 // | 413 | `payload_too_large` | Send less at once |
@@ -382,6 +386,7 @@ type ErrorDetail struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
@@ -436,6 +441,7 @@ type FieldError struct {
 	// - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
 	// - `unknown_field`: a contact has no field with this name.
 	// - `unknown_parameter`: the request has no parameter with this name.
+	// - `limit_reached`: the tenant has as many records of this kind as it may have; the message says what to do.
 	// - `duplicate_external_id`: another contact has this `externalId`.
 	Code FieldErrorCode `json:"code"`
 
@@ -455,6 +461,7 @@ type FieldError struct {
 // - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
 // - `unknown_field`: a contact has no field with this name.
 // - `unknown_parameter`: the request has no parameter with this name.
+// - `limit_reached`: the tenant has as many records of this kind as it may have; the message says what to do.
 // - `duplicate_external_id`: another contact has this `externalId`.
 type FieldErrorCode string
 
