@@ -23,8 +23,11 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// maxAdminBody is the largest body of a superuser's or member's request, in bytes: a sample payload and some room.
-const maxAdminBody = payload.MaxBody + 256<<10
+// The largest bodies, in bytes. A superuser's may have a sample payload and some room.
+const (
+	maxAdminBody  = payload.MaxBody + 256<<10
+	maxMemberBody = 1 << 20
+)
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
 	if err := s.Limits.Try(e.Request.Context(), tenantOf(e), "ping"); err != nil {

@@ -103,7 +103,7 @@ func admit(of scope) *hook.Handler[*core.RequestEvent] {
 // nothing. It leaves a body that streams to the handler.
 func reloadMember(e *core.RequestEvent, streams bool) error {
 	if !streams {
-		if _, err := envelope.ReadBody(e, maxAdminBody); err != nil { // PocketBase lets handlers read it again
+		if _, err := envelope.ReadBody(e, maxMemberBody); err != nil { // PocketBase lets handlers read it again
 			return err
 		}
 	}

@@ -92,3 +92,20 @@ func TestStalledRequestsLoseTheirRole(t *testing.T) {
 		t.Errorf("a rotation by a former admin gives %d", got.StatusCode)
 	}
 }
+
+// Whoever sends it, a large body is refused before it is decoded: this one is no JSON. Without a session nothing of it is read.
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	own := newCustomer(t, f, "Own")
+	for who, tc := range map[string]struct {
+		client *testkit.Client
+		size   int
+		status int
+	}{"a member": {own.admin, 1<<20 + 1, 413}, "a superuser": {newAdmin(t, f), 1<<20 + 1, 400}, "a guest": {testkit.NewClient(t, f.base, ""), 1 << 17, 401}} {
+		body := strings.Repeat("{", tc.size)
+		if got := tc.client.Do("POST", integrationsPath+"/keys/"+own.ids["api_keys"]+"/rotate", body); got.Status != tc.status {
+			t.Errorf("%s gets %d %s", who, got.Status, got.Body)
+		}
+	}
+}
