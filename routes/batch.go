@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/bulk"
@@ -27,38 +26,7 @@ const (
 	shortBatch = 20
 )
 
-const (
-	countBatchMiddlewareID = "contactbaseCountBatch"
-	batchBodyKey           = "contactbaseBatchBody"
-)
-
-// batchBody is the body of a batch, raw and decoded.
-type batchBody struct {
-	raw    []byte
-	object map[string]any
-}
-
-// countBatch reads the body of a batch and checks the key's limit, which comes before all other checks of the request.
-func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id: countBatchMiddlewareID,
-		Func: func(e *core.RequestEvent) error {
-			raw, object, err := envelope.ReadJSON(e, maxBatchBody)
-			items, _ := object["items"].([]any)
-			if len(items) > maxBatchItems {
-				items = nil // counts as one request; parseBatch rejects the batch
-			}
-			if err := s.limits.SpendBatch(e, identity(e), len(items)); err != nil {
-				return err
-			}
-			if err != nil {
-				return err
-			}
-			e.Set(batchBodyKey, batchBody{raw, object})
-			return e.Next()
-		},
-	}
-}
+var itemsRule = fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
 
 // writeContacts creates and updates many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
@@ -114,7 +82,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 	b := &batch{}
 	var sent []any
 	faults := envelope.ReadProperties(object,
-		envelope.Property{Name: "items", Required: true, Rule: fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems), Read: func(value any) bool {
+		envelope.Property{Name: "items", Required: true, Rule: itemsRule, Read: func(value any) bool {
 			sent, _ = value.([]any)
 			return len(sent) >= 1 && len(sent) <= maxBatchItems
 		}},

@@ -250,8 +250,8 @@ func TestBatchSpendsTheLimit(t *testing.T) {
 	if answer := client.Do("GET", "/api/ext/v1/contacts", ""); answer.Code() != "rate_limited" {
 		t.Errorf("after 10 requests there is %d %.200s", answer.Status, answer.Body)
 	}
-	for body, want := range map[string]int{items(111): http.StatusRequestEntityTooLarge, "nonsense": http.StatusTooManyRequests, items(1): http.StatusTooManyRequests} {
-		if answer := client.Do("POST", batchPath, body); answer.Status != want {
+	for _, body := range []string{items(111), "nonsense", items(1)} {
+		if answer := client.Do("POST", batchPath, body); answer.Status != http.StatusTooManyRequests {
 			t.Errorf("after 10 requests %.40s gets %d %.200s", body, answer.Status, answer.Body)
 		}
 	}

@@ -1,14 +1,18 @@
 package routes_test
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/security"
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/member"
@@ -67,7 +71,7 @@ func sized(n int) []byte {
 func newMember(t *testing.T, f *fixture) string {
 	t.Helper()
 	record := testkit.Record(t, f.App, member.CollectionName, map[string]any{
-		"tenant": f.tenant, "role": member.RoleAdmin, "email": "ada@example.com", "password": "a long password",
+		"tenant": f.tenant, "role": member.RoleAdmin, "email": security.RandomString(10) + "@example.com", "password": "a long password",
 	})
 	token, err := record.NewAuthToken()
 	if err != nil {
@@ -82,7 +86,7 @@ func TestBodiesAreBoundedBeforeTheyAreDecoded(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	f.App.Settings().RateLimits.Enabled = false // its 429 comes before the body is read
-	tokens := map[string]string{"guest": "", "member": newMember(t, f), "superuser": testkit.SuperuserToken(t, f.App)}
+	tokens := map[string]string{"guest": "", "superuser": testkit.SuperuserToken(t, f.App)}
 	limits := map[string]int{"guest": 64 << 10, "member": 1 << 20}
 	for _, tc := range []struct{ method, path string }{
 		{"POST", "/api/collections/api_keys/records"},
@@ -100,6 +104,7 @@ func TestBodiesAreBoundedBeforeTheyAreDecoded(t *testing.T) {
 		{"POST", "/api/sql"},
 		{"POST", "/api/nothing"},
 	} {
+		tokens["member"] = newMember(t, f) // each has a limit of requests
 		for who, limit := range limits {
 			for _, contentType := range []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data", "multipart/form-data; boundary=x", "text/xml", "text/plain"} {
 				for _, chunked := range []bool{false, true} {
@@ -176,5 +181,31 @@ func TestFormsWithFiles(t *testing.T) {
 	}
 	if got := post(t, "POST", f.base+"/api/collections/uploads/records", "", w.FormDataContentType(), many.Bytes(), false); got.Status == 200 {
 		t.Errorf("a form of many parts gives %d", got.Status)
+	}
+}
+
+// A key without a request left is refused before its batch is read: the body never comes.
+func TestBatchesOverTheLimitAreNotRead(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	testkit.Execute(t, f.App, "UPDATE tenants SET rateLimit = 1", nil)
+	client.Do("GET", contactsPath, "")
+	connection, err := net.Dial("tcp", strings.TrimPrefix(f.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	_, err = fmt.Fprintf(connection, "POST %s/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n",
+		contactsPath, client.Header.Get("X-API-Key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" {
+		t.Errorf("got %d %v", response.StatusCode, response.Header)
 	}
 }

@@ -269,6 +269,9 @@ func foreign(e *core.RequestEvent, err error) error {
 		}
 		known = envelope.FaultOf(err)
 	}
+	if known.Code == fault.RateLimited {
+		return answerLimited(e, known)
+	}
 	envelope.WriteHeader(e, known)
 	return router.NewApiError(envelope.StatusOf(known), known.Message, known.Cause)
 }

@@ -67,6 +67,7 @@ type server struct {
 	document *document
 	models   *mcp.Server
 	feed     *feed.Feed
+	large    *largeBatches
 }
 
 type handler = func(*core.RequestEvent) error
@@ -105,8 +106,10 @@ func Bind(app core.App, config Config) {
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
+			large:    &largeBatches{tenants: map[string]*largeOfTenant{}},
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), plainQueries(app), emailChanges(app), boundBodies(), boundForms(), audit.Middleware(), s.memberReads(), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
+		e.Router.Bind(s.countMembers(app), plainQueries(app), emailChanges(app), boundBodies(), boundForms(), s.memberReads())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}

@@ -47,7 +47,7 @@ func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]
 	if err != nil {
 		return nil, nil, err
 	}
-	object, err = decodeObject(raw)
+	object, err = DecodeObject(raw)
 	return raw, object, err
 }
 
@@ -96,7 +96,8 @@ func CheckJSON(contentType string) error {
 	return nil
 }
 
-func decodeObject(raw []byte) (map[string]any, error) {
+// DecodeObject decodes a body that is one JSON object. Numbers stay json.Number.
+func DecodeObject(raw []byte) (map[string]any, error) {
 	if !utf8.Valid(raw) {
 		return nil, ErrNotUTF8
 	}

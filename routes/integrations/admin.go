@@ -30,9 +30,6 @@ const (
 )
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	if err := s.Limits.Try(e.Request.Context(), tenantOf(e), "ping"); err != nil {
-		return err
-	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
 	return envelope.WriteResult(e, attempt, err)
 }
@@ -123,9 +120,6 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 const maxPreviewed = 20
 
 func (s *server) previewInbound(e *core.RequestEvent) error {
-	if err := s.Limits.Try(e.Request.Context(), tenantOf(e), "preview"); err != nil {
-		return err
-	}
 	var input previewRequest
 	if err := readAdmin(e, &input); err != nil {
 		return err

@@ -25,11 +25,3 @@ func (s *server) listDuplicates(e *core.RequestEvent) error {
 	}
 	return e.JSON(http.StatusOK, page)
 }
-
-// mergeContacts merges contacts as the API does.
-func (s *server) mergeContacts(e *core.RequestEvent) error {
-	if err := s.Limits.Merge(e.Request.Context(), tenantOf(e)); err != nil {
-		return err
-	}
-	return s.Merge(e)
-}

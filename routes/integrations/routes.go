@@ -44,7 +44,7 @@ type Route struct {
 func Routes(config Config) (all []Route) {
 	s := &server{config}
 	for _, r := range s.routes() {
-		all = append(all, Route{r.method, r.path, r.handle, []*hook.Handler[*core.RequestEvent]{admit(r.scope), recordNotFound()}})
+		all = append(all, Route{r.method, r.path, r.handle, []*hook.Handler[*core.RequestEvent]{s.admit(r.scope), recordNotFound()}})
 	}
 	return all
 }
@@ -75,21 +75,21 @@ const (
 func (s *server) routes() []route {
 	superusers := scope{}
 	return []route{
-		{"POST", "/webhooks/{id}/ping", s.pingWebhook, admins(fromPath(webhooksTable))},
+		{"POST", "/webhooks/{id}/ping", s.pingWebhook, limited("ping", admins(fromPath(webhooksTable)))},
 		{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, admins(fromPath(webhooksTable))},
-		{"POST", "/webhooks/{id}/recover", s.recoverWebhook, admins(fromPath(webhooksTable))},
-		{"POST", "/webhooks/preview-filter", s.previewFilter, admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable))},
+		{"POST", "/webhooks/{id}/recover", s.recoverWebhook, limited("recover", admins(fromPath(webhooksTable)))},
+		{"POST", "/webhooks/preview-filter", s.previewFilter, limited("filter", admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable)))},
 		{"GET", "/webhooks/health", s.webhooksHealth, viewers(fromQuery("ids", webhooksTable))},
 		{"GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))},
 		{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))},
 		{"GET", "/deliveries", s.listDeliveries, viewers(fromQuery("webhook", webhooksTable))},
 		{"GET", "/deliveries/{id}", s.readDelivery, viewers(fromPath(deliveriesTable))},
 		{"GET", "/deliveries/{id}/attempts", s.listAttempts, viewers(fromPath(deliveriesTable))},
-		{"POST", "/deliveries/{id}/redeliver", s.redeliver, admins(fromPath(deliveriesTable))},
+		{"POST", "/deliveries/{id}/redeliver", s.redeliver, limited("redeliver", admins(fromPath(deliveriesTable)))},
 		{"POST", "/keys/{id}/rotate", s.rotateKey, admins(fromPath(keysTable))},
 		{"GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))}, // the key "unknown" belongs to nobody
 		{"POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))},
-		{"POST", "/inbound/preview", s.previewInbound, admins(fromBody("tenant", tenantsTable))},
+		{"POST", "/inbound/preview", s.previewInbound, limited("preview", admins(fromBody("tenant", tenantsTable)))},
 		{"GET", "/inbound/presets", s.listInboundPresets, viewers()},
 		{"GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))},
 		{"GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))},
@@ -109,8 +109,8 @@ func (s *server) routes() []route {
 		{"GET", "/overview", s.land, viewers()},
 		{"GET", "/audit", s.listAudit, admins()},
 		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
-		{"GET", "/tenants/{id}/duplicates", s.listDuplicates, viewers(fromPath(tenantsTable))},
-		{"POST", "/tenants/{id}/contacts/{contact}/merge", s.mergeContacts, admins(fromPath(tenantsTable))},
+		{"GET", "/tenants/{id}/duplicates", s.listDuplicates, limited("duplicates", viewers(fromPath(tenantsTable)))},
+		{"POST", "/tenants/{id}/contacts/{contact}/merge", s.Merge, limited("merge", admins(fromPath(tenantsTable)))},
 		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
 		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},
 		{"GET", "/replica", s.replicaStatus, superusers},

@@ -23,6 +23,7 @@ type scope struct {
 	role    string      // that a member needs; admins may do what viewers may
 	names   []reference // what a request names; none if the handler answers for the tenant of tenantOf
 	streams bool        // whether the handler reads the body as it arrives
+	costly  string      // the kind of a costly request, which has a limit of its own; "" for any other
 }
 
 // reference is a place where a request names a record, by its id. Of a member, the record must belong to the tenant.
@@ -49,6 +50,12 @@ func streaming(s scope) scope {
 	return s
 }
 
+// limited gives costly requests of members a limit of their own. Superusers have none.
+func limited(kind string, s scope) scope {
+	s.costly = kind
+	return s
+}
+
 func fromPath(table string) reference        { return reference{inPath, "id", table} }
 func fromQuery(name, table string) reference { return reference{inQuery, name, table} }
 func fromBody(name, table string) reference  { return reference{inBody, name, table} }
@@ -69,34 +76,45 @@ func tenantOf(e *core.RequestEvent) string {
 }
 
 // admit lets superusers pass, and those members whom the scope allows. It checks the role before it looks up any id, so that viewers
-// cannot tell which ids exist.
-func admit(of scope) *hook.Handler[*core.RequestEvent] {
+// cannot tell which ids exist, and the limit before it reads the body.
+func (s *server) admit(of scope) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseAdmit",
 		Func: func(e *core.RequestEvent) error {
 			if e.HasSuperuserAuth() {
 				return e.Next()
 			}
-			if e.Auth == nil {
-				return errNotSignedIn
-			}
-			if of.role == "" || !member.Is(e.Auth) {
-				return errNotSuperuser
-			}
-			if !reads(e) {
-				if err := reloadMember(e, of.streams); err != nil {
-					return err
-				}
-			}
-			if err := of.permit(e); err != nil {
-				return err
-			}
-			if err := of.checkNames(e); err != nil {
+			if err := s.admitMember(e, of); err != nil {
 				return err
 			}
 			return e.Next()
 		},
 	}
+}
+
+func (s *server) admitMember(e *core.RequestEvent, of scope) error {
+	switch {
+	case e.Auth == nil:
+		return errNotSignedIn
+	case of.role == "" || !member.Is(e.Auth):
+		return errNotSuperuser
+	case of.role == member.RoleAdmin && !member.IsAdmin(e.Auth):
+		return errNotAdmin
+	}
+	if of.costly != "" {
+		if err := s.Limits.Try(e.Request.Context(), e.Auth, of.costly); err != nil {
+			return err
+		}
+	}
+	if !reads(e) {
+		if err := reloadMember(e, of.streams); err != nil {
+			return err
+		}
+	}
+	if err := of.permit(e); err != nil {
+		return err
+	}
+	return of.checkNames(e)
 }
 
 // reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked meanwhile changes

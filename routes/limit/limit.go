@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/throttled/throttled/v2"
-	"github.com/throttled/throttled/v2/store/memstore"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
@@ -24,50 +23,30 @@ const (
 	defaultRate = tenant.DefaultRateLimit
 	refusedRate = 30  // refused authentications per client address
 	inboundRate = 120 // calls per inbound webhook
-	tryRate     = 10  // pings, and previews, by the members of a tenant
+	memberRate  = 300 // requests per member or portal link
+	tryRate     = 20  // costly requests of one kind, such as pings, per member or portal link
 
 	inboundBurst = 20
-	burstShare   = 6 // a key's burst is a sixth of its rate
+	memberBurst  = 100
+	burstShare   = 6  // a key's burst is a sixth of its rate
+	tenantShares = 10 // all keys of a tenant together may do ten times what one may, and so may all its members
 
 	itemsPerRequest = 10 // of a batch
 )
 
-// maxTracked bounds a limiter's memory: beyond it, the least recently seen are forgotten.
-const maxTracked = 1 << 16
-
 // Limits limits requests with the generic cell rate algorithm (GCRA).
 type Limits struct {
-	now     func() time.Time
-	refused *throttled.GCRARateLimiterCtx
-	inbound *throttled.GCRARateLimiterCtx
-	tries   *throttled.GCRARateLimiterCtx
-
-	mu   sync.RWMutex
-	keys map[int]*throttled.GCRARateLimiterCtx // by rate
+	refused, inbound     *throttled.GCRARateLimiterCtx
+	keys, members, tries *pair
 }
 
 // New returns limits whose clock never goes back.
 func New(now func() time.Time) *Limits {
 	return &Limits{
-		now:     now,
-		refused: newLimiter(now, refusedRate, refusedRate),
-		inbound: newLimiter(now, inboundRate, inboundBurst),
-		tries:   newLimiter(now, tryRate, tryRate),
-		keys:    map[int]*throttled.GCRARateLimiterCtx{},
+		refused: newLimiter(newStore(now), Refused),
+		inbound: newLimiter(newStore(now), Rate{inboundRate, inboundBurst}),
+		keys:    newPair(now), members: newPair(now), tries: newPair(now),
 	}
-}
-
-func newLimiter(now func() time.Time, perMinute, burst int) *throttled.GCRARateLimiterCtx {
-	store, err := memstore.New(maxTracked)
-	if err != nil {
-		panic(fmt.Errorf("routes: creating the store of a rate limiter: %w", err)) // only for a negative size
-	}
-	store.SetTimeNow(now)
-	limiter, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), throttled.RateQuota{MaxRate: throttled.PerMin(perMinute), MaxBurst: burst - 1})
-	if err != nil {
-		panic(fmt.Errorf("routes: creating a rate limiter: %w", err)) // only for a negative rate
-	}
-	return limiter
 }
 
 // SteadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the limiter would
@@ -75,22 +54,6 @@ func newLimiter(now func() time.Time, perMinute, burst int) *throttled.GCRARateL
 func SteadyClock(now func() time.Time) func() time.Time {
 	start := now()
 	return func() time.Time { return start.Add(now().Sub(start)).Round(0) }
-}
-
-// forRate returns the limiter of all keys with this rate.
-func (l *Limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
-	l.mu.RLock()
-	limiter := l.keys[perMinute]
-	l.mu.RUnlock()
-	if limiter != nil {
-		return limiter
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.keys[perMinute] == nil {
-		l.keys[perMinute] = newLimiter(l.now, perMinute, burstOf(perMinute))
-	}
-	return l.keys[perMinute]
 }
 
 // Rate is how many requests a minute are allowed, and how many at once.
@@ -114,21 +77,33 @@ func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
 // Spend counts requests, at most the key's burst, and sets the RateLimit headers.
 func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
-	rate := OfKey(caller.RateLimit).PerMinute
-	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), caller.KeyID, requests)
+	return l.count(e, caller, requests, false)
+}
+
+// Check returns the error of Spend for one more request, without counting it.
+func (l *Limits) Check(e *core.RequestEvent, caller *credential.Identity) error {
+	return l.count(e, caller, 1, true)
+}
+
+func (l *Limits) count(e *core.RequestEvent, caller *credential.Identity, requests int, dryRun bool) error {
+	rate := OfKey(caller.RateLimit)
+	v, err := l.keys.count(e.Request.Context(), subject{caller.KeyID, caller.TenantID}, rate, requests, dryRun)
 	if err != nil {
 		return fmt.Errorf("counting a request: %w", err)
 	}
 	header := e.Response.Header()
-	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
-	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(envelope.WholeSeconds(result.ResetAfter)))
-	if limited && requests > 1 {
-		return rateLimited(fmt.Sprintf("This batch counts as %d requests, and the key has %d left. Wait, or send fewer items.", requests, result.Remaining), result.RetryAfter)
+	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate.PerMinute)+`;w=60`)
+	header.Set("RateLimit", `"key";r=`+strconv.Itoa(v.left)+`;t=`+strconv.Itoa(envelope.WholeSeconds(v.reset)))
+	switch {
+	case v.wait <= 0:
+		return nil
+	case v.byTenant:
+		return rateLimited("The keys of this tenant have together made too many requests.", v.wait)
+	case requests > 1:
+		return rateLimited(fmt.Sprintf("This batch counts as %d requests, and the key has %d left. Wait, or send fewer items.", requests, v.left), v.wait)
+	default:
+		return rateLimited("This key has made too many requests.", v.wait)
 	}
-	if limited {
-		return rateLimited("This key has made too many requests.", result.RetryAfter)
-	}
-	return nil
 }
 
 // SpendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
@@ -170,29 +145,28 @@ func (l *Limits) Receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
-// Merge counts a merge of contacts by the members of a tenant, which holds the writer lock, as Try does.
-func (l *Limits) Merge(ctx context.Context, tenant string) error {
-	return countTry(ctx, l.forRate(defaultRate), tenant, "merge")
+// Visit counts requests of a member or a portal link.
+func (l *Limits) Visit(ctx context.Context, visitor *core.Record, requests int) error {
+	return countMember(ctx, l.members, subject{visitor.Id, member.TenantOf(visitor)}, Rate{memberRate, memberBurst}, requests)
 }
 
-// Try counts a ping or a preview by the members of a tenant: a ping calls an address of their choice, and a preview holds the writer
-// lock. Superusers, whose tenant is "", may do so anyway.
-func (l *Limits) Try(ctx context.Context, tenant, what string) error {
-	return countTry(ctx, l.tries, tenant, what)
+// Try counts a costly request of a member or a portal link. Each kind has a limit of its own.
+func (l *Limits) Try(ctx context.Context, visitor *core.Record, kind string) error {
+	return countMember(ctx, l.tries, subject{visitor.Id + " " + kind, member.TenantOf(visitor) + " " + kind}, Rate{tryRate, tryRate}, 1)
 }
 
-func countTry(ctx context.Context, limiter *throttled.GCRARateLimiterCtx, tenant, what string) error {
-	if tenant == "" {
+func countMember(ctx context.Context, limits *pair, who subject, rate Rate, requests int) error {
+	v, err := limits.count(ctx, who, rate, requests, false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("counting a request of a member: %w", err)
+	case v.wait <= 0:
 		return nil
+	case v.byTenant:
+		return rateLimited("The members of this tenant have together made too many requests.", v.wait)
+	default:
+		return rateLimited("You have made too many requests.", v.wait)
 	}
-	limited, result, err := limiter.RateLimitCtx(ctx, tenant+" "+what, 1)
-	if err != nil {
-		return fmt.Errorf("counting a %s: %w", what, err)
-	}
-	if limited {
-		return rateLimited("The members of this tenant have tried this too often.", result.RetryAfter)
-	}
-	return nil
 }
 
 func rateLimited(message string, retryAfter time.Duration) *fault.Error {

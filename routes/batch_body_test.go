@@ -1,0 +1,117 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"contactbase/internal/fault"
+	"contactbase/routes/envelope"
+)
+
+// Items are counted as decoding finds them.
+func TestMeasureBatch(t *testing.T) {
+	t.Parallel()
+	large := `{"contact":{"name":"` + strings.Repeat("a", maxContactBody) + `"}}`
+	for body, want := range map[string]struct {
+		items int
+		code  fault.Code
+	}{
+		`{"items":[{},{},{}]}`:                  {3, ""},
+		`{"items":[1,2],"items":[{}]}`:          {1, ""},
+		`{"items":[1,2],"items":{"a":[1,2,3]}}`: {0, ""},
+		`{"Items":[1],"atomic":[1,2]}`:          {0, ""},
+		`{"atomic":true,"items":[]}`:            {0, ""},
+		`{"items":[{},{`:                        {0, ""},
+		`[{},{}]`:                               {0, ""},
+		``:                                      {0, ""},
+		`{"items":[` + strings.Repeat("1,", maxBatchItems-1) + `1]}`:  {maxBatchItems, ""},
+		`{"items":[` + strings.Repeat("1,", maxBatchItems) + `1]}`:    {0, fault.ValidationFailed},
+		`{"items":[{},` + large + `]}`:                                {0, fault.PayloadTooLarge},
+		`{` + strings.Repeat(`"a":1,`, maxBatchProperties) + `"b":1}`: {0, fault.ValidationFailed},
+	} {
+		items, err := measureBatch([]byte(body))
+		var f *fault.Error
+		if errors.As(err, &f); f == nil && items != want.items || f == nil && want.code != "" || f != nil && f.Code != want.code {
+			t.Errorf("%.60s has %d items, %v", body, items, err)
+		}
+		if object, invalid := envelope.DecodeObject([]byte(body)); invalid == nil && err == nil {
+			if list, _ := object["items"].([]any); len(list) != items {
+				t.Errorf("%.60s is decoded to %d items, counted %d", body, len(list), items)
+			}
+		}
+	}
+}
+
+// Counting takes a few copies of the body, whatever is in it: buffers that grow. Decoding these takes ten times as much and more.
+func TestMeasuringABatchTakesLittleMemory(t *testing.T) {
+	properties := &strings.Builder{}
+	for i := range 100_000 {
+		properties.WriteString(`,"` + strconv.Itoa(i) + `":1`)
+	}
+	for name, body := range map[string]string{
+		"small items": `{"items":[` + strings.Repeat(`{"a":1},`, 1<<17) + `{}]}`,
+		"one item":    `{"items":[{"contact":[` + strings.Repeat(`{"a":1},`, 1<<17) + `{}]}]}`,
+		"properties":  `{"items":[]` + properties.String() + `}`,
+	} {
+		raw := []byte(body)
+		if perByte := allocated(func() { _, _ = measureBatch(raw) }) / float64(len(raw)); perByte > 16 {
+			t.Errorf("%s take %.1f bytes for each of the body", name, perByte)
+		}
+	}
+}
+
+// allocated returns how many bytes do allocates, beside no other test.
+func allocated(do func()) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// A tenant has two large batches in memory at a time; others wait for one of them to end, or leave with their client.
+func TestLargeBatchesTakeTurns(t *testing.T) {
+	t.Parallel()
+	large := &largeBatches{tenants: map[string]*largeOfTenant{}}
+	var ends []func()
+	for range maxLargeBatches {
+		end, err := large.begin(t.Context(), "own")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := large.begin(gone, "own"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that has gone gets %v", err)
+	}
+	if end, err := large.begin(t.Context(), "other"); err != nil {
+		t.Errorf("another tenant waits: %v", err)
+	} else {
+		end()
+	}
+	began := make(chan func())
+	go func() {
+		end, err := large.begin(t.Context(), "own")
+		if err != nil {
+			t.Error(err)
+		}
+		began <- end
+	}()
+	select {
+	case <-began:
+		t.Error("a third one does not wait")
+	default:
+	}
+	ends[0]()
+	(<-began)()
+	ends[1]()
+	if len(large.tenants) != 0 {
+		t.Errorf("it remembers %d tenants", len(large.tenants))
+	}
+}
