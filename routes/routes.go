@@ -123,7 +123,7 @@ func Bind(app core.App, config Config) {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		e.Server.Handler = refuseUnclean(e.Server.Handler)
+		e.Server.Handler = refuseUnclean(ownRequest(e.Server.Handler))
 		return nil
 	})
 }

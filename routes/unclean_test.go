@@ -2,6 +2,9 @@ package routes_test
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 )
@@ -39,5 +42,28 @@ func TestUncleanPaths(t *testing.T) {
 	}
 	if n, err := f.App.CountRecords("contacts"); err != nil || n != 1 {
 		t.Errorf("%d contacts are there, %v", n, err)
+	}
+}
+
+// The rest of a body that nobody read is not taken for the next request: a proxy would send its answer to somebody else.
+func TestUnreadBodiesAreNoRequests(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	for _, path := range []string{contactsPath + "/batch", "/api/integrations/keys/x/rotate", "/api/hooks/x", "/mcp", "/api/collections", "/api/nothing"} {
+		const hidden = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+		body := strings.Repeat(" ", 256<<10+1) + strings.Repeat(hidden, 1_000)
+		connection, err := net.Dial("tcp", strings.TrimPrefix(f.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+			_ = connection.(*net.TCPConn).CloseWrite()
+		}()
+		received, _ := io.ReadAll(connection) // the server may reset the connection
+		connection.Close()
+		if got := strings.Count(string(received), "HTTP/1.1 "); got != 1 {
+			t.Errorf("%s gives %d responses: %.300s", path, got, received)
+		}
 	}
 }
