@@ -7,6 +7,9 @@ function duplicatesPage() {
     /** @type {{ rows: (DuplicateGroup & Row)[] | null, tenant: string, by: string, cursors: string[], next: string | null, shown: string }} */
     const data = store({ rows: null, tenant: member()?.tenant || "", by: "email", cursors: [], next: null, shown: "" });
 
+    /** Where the next search for the wanted page continues, because the last one reached the limit of requests. */
+    let reached = { wanted: "", cursor: /** @type {string | undefined} */ (undefined) };
+
     /** Reads pages until one has groups, and not again while the same page is wanted. */
     async function load() {
         if (!tenants.known) {
@@ -17,15 +20,17 @@ function duplicatesPage() {
         if (!data.tenant || data.shown === wanted) {
             return;
         }
-        let cursor = data.cursors.at(-1);
+        let cursor = reached.wanted === wanted ? reached.cursor : data.cursors.at(-1);
         let page;
         do {
             page = await sendIntegrations("GET", `/tenants/${data.tenant}/duplicates`, { query: { by: data.by, cursor } });
             cursor = page.next || undefined;
+            reached = { wanted, cursor };
         } while (cursor && !page.data.length);
         keep(data, "rows", page.data.map((group) => ({ id: JSON.stringify([group.value, group.company]), ...group })));
         data.next = page.next;
         data.shown = wanted;
+        reached.wanted = "";
     }
 
     function search() {
