@@ -221,11 +221,12 @@ func TestMergeMovesRelations(t *testing.T) {
 	testkit.AddRelated(t, f.App, "teams", "contacts", core.RelationField{Name: "members", MaxSelect: 5})
 	testkit.ChangeContacts(t, f.App, func(contacts *core.Collection) {
 		contacts.Fields.Add(&core.RelationField{Name: "manager", CollectionId: contacts.Id, MaxSelect: 1, CascadeDelete: true})
+		contacts.Fields.Add(&core.RelationField{Name: "friends", CollectionId: contacts.Id, MaxSelect: 5})
 	})
 	ada, bob := create(t, client, `{"name":"Ada"}`), create(t, client, `{"name":"Bob"}`)
 	second := create(t, client, `{"name":"Ada","manager":"`+bob+`"}`)
 	third := create(t, client, `{"name":"Ada","manager":"`+second+`"}`)
-	report := create(t, client, `{"name":"Report","manager":"`+third+`"}`)
+	report := create(t, client, `{"name":"Report","manager":"`+third+`","friends":["`+third+`","`+second+`"]}`)
 	if got := client.Do("PATCH", contactsPath+"/"+ada, `{"manager":"`+third+`"}`); got.Status != 200 {
 		t.Fatal(got.Status)
 	}
@@ -236,7 +237,7 @@ func TestMergeMovesRelations(t *testing.T) {
 		t.Fatalf("got %d %s", got.Status, got.Body)
 	}
 	for _, tc := range []struct{ collection, id, field, want string }{
-		{"deals", deal, "buyer", ada}, {"teams", team, "members", ada + " " + bob}, {"contacts", report, "manager", ada},
+		{"deals", deal, "buyer", ada}, {"teams", team, "members", ada + " " + bob}, {"contacts", report, "manager", ada}, {"contacts", report, "friends", ada},
 	} {
 		record, err := f.App.FindRecordById(tc.collection, tc.id)
 		if err != nil {
@@ -246,8 +247,13 @@ func TestMergeMovesRelations(t *testing.T) {
 			t.Errorf("%s of %s leads to %s, not %s", tc.field, tc.collection, got, tc.want)
 		}
 	}
-	if kinds := events(t, f, report); kinds != "contact.created contact.updated" {
-		t.Errorf("the related contact has the events %s", kinds)
+	for id, want := range map[string]string{
+		ada: "contact.created contact.updated contact.updated", second: "contact.created contact.deleted", third: "contact.created contact.deleted",
+		report: "contact.created contact.updated", bob: "contact.created",
+	} {
+		if kinds := events(t, f, id); kinds != want {
+			t.Errorf("a contact has the events %s, want %s", kinds, want)
+		}
 	}
 }
 

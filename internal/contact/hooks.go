@@ -116,7 +116,13 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return updated(tenantID, before, OfRecord(e.Record), "").write(tx, now)
+		effects := updated(tenantID, before, OfRecord(e.Record), "")
+		if merge, ok := e.Record.GetRaw(mergeField).(*Merge); ok && effects.event != nil {
+			merge.updated(before)
+			_, err := sqlite.Run(tx, effects.search)
+			return err
+		}
+		return effects.write(tx, now)
 	})
 }
 

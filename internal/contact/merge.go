@@ -3,8 +3,10 @@ package contact
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
@@ -23,6 +25,18 @@ type Merge struct {
 	From    []string            // ids of the contacts that are merged into it and deleted, different from each other and from ID
 	Fields  map[string]string   // by field, the id of the contact whose value the remaining one gets
 	Matches func(*Contact) bool // reports whether the remaining contact is as the caller expects; nil for any
+
+	before map[string]*Contact // the contacts that were updated, by their ids, as they were before
+}
+
+// mergeField is where a record that is saved by a merge keeps the merge.
+const mergeField = "@merge"
+
+// updated notes a change of a contact, which may change again: the merge emits one event for all changes.
+func (m *Merge) updated(before *Contact) {
+	if m.before[before.ID] == nil {
+		m.before[before.ID] = before
+	}
 }
 
 // Apply merges the contacts in the caller's transaction, and returns the remaining one. A field that it lacks, and that Fields does not name, has
@@ -40,7 +54,9 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
 	}
-	if err := relation.Move(tx, target, m.From, m.ID); err != nil {
+	m.before = map[string]*Contact{}
+	mark := func(record *core.Record) { record.SetRaw(mergeField, m) }
+	if err := relation.Move(tx, target, m.From, m.ID, mark); err != nil {
 		return nil, err
 	}
 	remaining, err := findRecord(tx, target, tenantID, m.ID)
@@ -58,10 +74,30 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 			return nil, err
 		}
 	}
+	mark(remaining)
 	if err := saveMerged(tx, remaining); err != nil {
 		return nil, err
 	}
+	if err := m.emit(tx, tenantID); err != nil {
+		return nil, err
+	}
 	return Find(tx, tenantID, m.ID)
+}
+
+// emit writes one event for each contact that was updated and remains.
+func (m *Merge) emit(tx core.App, tenantID string) error {
+	present, err := FindAll(tx, tenantID, slices.Collect(maps.Keys(m.before)))
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(present)) {
+		effects := updated(tenantID, m.before[id], present[id], "")
+		effects.search = nil // each save has written its search row
+		if err := effects.write(tx, time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check checks that the contacts can be merged, given those that exist.

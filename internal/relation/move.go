@@ -15,9 +15,10 @@ import (
 const maxMoved = 1_000
 
 // Move changes the records of admins that have a relation to one of the records from, so that they have one to the record to instead, in the
-// caller's transaction. A relation never contains an id twice, and to itself never relates to itself. The error is a fault with the code InUse,
+// caller's transaction. prepare is called with each record before it is saved. A relation never contains an id twice, and to itself never relates to
+// itself. The error is a fault with the code InUse,
 // which names the relation, if a record cannot be saved, or if there are more than a thousand.
-func Move(tx core.App, target *core.Collection, from []string, to string) error {
+func Move(tx core.App, target *core.Collection, from []string, to string, prepare func(*core.Record)) error {
 	references, err := referencesTo(tx, target)
 	if err != nil {
 		return err
@@ -33,6 +34,7 @@ func Move(tx core.App, target *core.Collection, from []string, to string) error 
 				maxMoved, r.collection.Name))
 		}
 		for _, record := range records {
+			prepare(record)
 			if err := r.move(tx, record, from, to); err != nil {
 				return err
 			}
