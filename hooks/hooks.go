@@ -36,6 +36,7 @@ func Bind(app core.App, bounds tenant.Bounds, deliveries delivery.Participant, s
 	bindLinks(app)
 	bindHiddenInput(app)
 	bindSchemaGuard(app)
+	bindSettings(app)
 	bindFixedRows(app)
 	bindLogs(app)
 }
