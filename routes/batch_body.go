@@ -77,6 +77,7 @@ func readBatch(e *core.RequestEvent) (items int, raw []byte, err error) {
 	if raw, err = envelope.ReadBody(e, maxBatchBody); err != nil {
 		return 0, nil, err
 	}
+	raw = envelope.WithoutMark(raw)
 	var invalid *fault.Error
 	if items, err = measureBatch(raw); errors.As(err, &invalid) {
 		return 0, nil, err

@@ -51,6 +51,8 @@ func TestCreate(t *testing.T) {
 		{"phone too long", `{"name":"A","phone":"+1234567890123456"}`, 400, "validation_failed", "phone", "invalid_phone"},
 		{"unknown field", `{"name":"A","surname":"B"}`, 400, "validation_failed", "surname", "unknown_field"},
 		{"only an email", `{"email":"ada@example.com"}`, 201, "", "", ""},
+		{"byte order mark", "\ufeff" + `{"email":"ada@example.com"}`, 201, "", "", ""},
+		{"two byte order marks", "\ufeff\ufeff" + `{"email":"ada@example.com"}`, 400, "invalid_json", "", ""},
 		{"the same email again", `{"email":"ada@example.com"}`, 201, "", "", ""},
 		{"what was read", `{"id":"x","createdAt":"x","updatedAt":"x","name":"A","email":null,"phone":null,"company":null,"externalId":null}`, 201, "", "", ""},
 		{"an external id", `{"name":"A","externalId":" crm-1 "}`, 201, "", "", ""},

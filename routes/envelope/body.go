@@ -47,9 +47,16 @@ func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]
 	if err != nil {
 		return nil, nil, err
 	}
+	raw = WithoutMark(raw)
 	object, err = DecodeObject(raw)
 	return raw, object, err
 }
+
+// byteOrderMark is what some programs begin a UTF-8 body with.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// WithoutMark returns a body without a byte order mark.
+func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte(byteOrderMark)) }
 
 // Property is a property of a request's object.
 type Property struct {
