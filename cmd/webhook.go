@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -33,7 +35,7 @@ const (
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	var name, plain, filter string
-	var events []string
+	var events, sent []string
 	var maxPerSecond int
 	command := &cobra.Command{
 		Use:         "create TENANT URL",
@@ -44,11 +46,15 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err
 			}
+			headers, err := headersOf(sent)
+			if err != nil {
+				return err
+			}
 			if plain == "" {
 				plain = secret.New()
 			}
 			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
-				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain,
+				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain, "headers": headers,
 			})
 			if err != nil {
 				return err
@@ -65,8 +71,24 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	command.Flags().StringSliceVar(&events, "event", nil, "an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
 	command.Flags().StringVar(&filter, "filter", "", "deliver only events that match this expression, such as: data.company == \"Acme\"")
 	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0, "at most this many requests per second, up to 1000; 0 for no limit")
+	command.Flags().StringArrayVar(&sent, "header", nil, "a header of each request, such as 'Authorization: Bearer …'; repeat it for more")
 	choices(command, "event", event.Kinds)
 	return command
+}
+
+// headersOf returns the values of headers by their names, nil for none.
+func headersOf(sent []string) (headers map[string]string, err error) {
+	for _, header := range sent {
+		name, value, ok := strings.Cut(header, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, errors.New("--header must be a name and a value, such as 'Authorization: Bearer …'") // which may be secret
+		}
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers[name] = strings.TrimSpace(value)
+	}
+	return headers, nil
 }
 
 func webhookRotate(app core.App) *cobra.Command {

@@ -300,11 +300,18 @@ func TestWebhookCommands(t *testing.T) {
 	all, created := newReceiver(t), newReceiver(t)
 	webhook := i.one("webhook", "create", "Acme", all.URL, "--name", "all")
 	all.set(str(t, webhook, "secret"), nil)
-	typed := i.one("webhook", "create", "Acme", created.URL, "--secret", "my own secret", "--event", "contact.created")
+	typed := i.one("webhook", "create", "Acme", created.URL, "--secret", "my own secret", "--event", "contact.created",
+		"--header", "X-Team: sales", "--header", "Authorization: Bearer a:b")
 	if typed["secret"] != "my own secret" {
 		t.Errorf("the webhook is %v", typed)
 	}
-	created.set("my own secret", nil)
+	created.set("my own secret", func(w http.ResponseWriter, r *http.Request) {
+		if team, token := r.Header.Get("X-Team"), r.Header.Get("Authorization"); team != "sales" || token != "Bearer a:b" {
+			t.Errorf("the headers are %q and %q", team, token)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	i.refuses("--header must be a name and a value", "webhook", "create", "Acme", created.URL, "--header", "nothing")
 
 	path := c.expect(201, http.MethodPost, contactsPath, `{"name":"Ada"}`).header.Get("Location")
 	created.await(t, "the typed secret", atLeast(1))
