@@ -87,8 +87,10 @@ func repeatable(request *http.Request, answer *http.Response, err error) bool {
 		return (unconnected || !conditional) && request.Context().Err() == nil && !errors.As(err, &certificate)
 	}
 	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests:
 		return true
+	case http.StatusServiceUnavailable: // unreplicated is a write that is stored
+		return !conditional || errorOf(answer).Code != CodeUnreplicated
 	case http.StatusConflict:
 		return errorOf(answer).Code == CodeIdempotencyKeyInUse
 	case http.StatusBadGateway, http.StatusGatewayTimeout: // of a proxy

@@ -46,6 +46,8 @@ func TestRetries(t *testing.T) {
 		"a wrong certificate":           {[]func() (*http.Response, error){failure(&tls.CertificateVerificationError{Err: errors.New("expired")}), done}, nil, 1, true},
 		"never":                         {[]func() (*http.Response, error){reset}, nil, 9, true},
 		"a condition, unavailable":      {[]func() (*http.Response, error){refusal(503, "unavailable"), done}, condition, 2, false},
+		"unreplicated":                  {[]func() (*http.Response, error){refusal(503, "unreplicated"), done}, nil, 2, false},
+		"a condition, unreplicated":     {[]func() (*http.Response, error){refusal(503, "unreplicated"), done}, condition, 1, true},
 		"a condition, not connected":    {[]func() (*http.Response, error){failure(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), done}, condition, 2, false},
 		"a condition, reset":            {[]func() (*http.Response, error){reset, done}, condition, 1, true},
 		"a condition, behind a proxy":   {[]func() (*http.Response, error){answer(502, ""), done}, condition, 1, true},

@@ -47,8 +47,9 @@ async function send({ fetch, timeout }: Sending, request: Request): Promise<Resp
 async function isRepeatable(request: Request, response: Response): Promise<boolean> {
   switch (response.status) {
     case 429:
-    case 503:
       return true;
+    case 503: // unreplicated is a write that is stored
+      return !isConditional(request) || !(await response.clone().text()).includes('"unreplicated"');
     case 409:
       return (await response.clone().text()).includes('"idempotency_key_in_use"');
     case 502: // of a proxy, as 504

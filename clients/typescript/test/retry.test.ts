@@ -35,6 +35,8 @@ for (const [what, replies, init, count, outcome] of [
   ["a wrong certificate", [failure("CERT_HAS_EXPIRED"), done], {}, 1, "fetch failed"],
   ["never connected", [reset], {}, 9, "fetch failed"],
   ["never available", [refusal(503, "unavailable")], {}, 9, 503],
+  ["unreplicated", [refusal(503, "unreplicated"), done], {}, 2, 201],
+  ["a condition, unreplicated", [refusal(503, "unreplicated"), done], condition, 1, 503],
   ["a condition, unavailable", [refusal(503, "unavailable"), done], condition, 2, 201],
   ["a condition, not connected", [failure("ECONNREFUSED"), done], condition, 2, 201],
   ["a condition, reset", [reset, done], condition, 1, "fetch failed"],
