@@ -30,6 +30,8 @@ type Event struct {
 	Data     map[string]any `expr:"data" json:"data"`
 	Previous map[string]any `expr:"previous" json:"previous"` // the old values of changed fields
 	Changed  []string       `expr:"changed" json:"-"`         // their names
+
+	size int // of the payload in bytes
 }
 
 // Parse reads an event's payload.
@@ -38,6 +40,7 @@ func Parse(payload []byte) (*Event, error) {
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, fmt.Errorf("reading an event: %w", err)
 	}
+	event.size = len(payload)
 	event.Changed = slices.Sorted(maps.Keys(event.Previous))
 	return &event, nil
 }
@@ -47,7 +50,10 @@ func Parse(payload []byte) (*Event, error) {
 var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs"}
 
 // Filter is a compiled filter.
-type Filter struct{ program *vm.Program }
+type Filter struct {
+	program      *vm.Program
+	nodes, texts int // see Steps
+}
 
 // Compile compiles a filter. The error is one line for the person who wrote it, with the position.
 func Compile(text string) (*Filter, error) {
@@ -68,21 +74,22 @@ func Compile(text string) (*Filter, error) {
 	if err != nil {
 		return nil, errors.New(Describe(err))
 	}
-	return &Filter{program}, nil
+	return &Filter{program: program, nodes: found.cost.nodes, texts: found.cost.texts()}, nil
 }
 
 // costly finds what makes an evaluation cost more than its filter and the event suggest: a function that loops over an expression, a regular
-// expression, or a variable, by which a short filter doubles a text again and again. expr-lang has no limit of time, and fan-out evaluates
-// filters while it holds the writer lock.
+// expression, or a variable, by which a short filter doubles a text again and again. expr-lang has no limit of time. It also counts what the rest costs.
 type costly struct {
 	what string
 	at   file.Location
+	cost cost
 }
 
 func (c *costly) Visit(node *ast.Node) {
 	if c.what != "" {
 		return
 	}
+	c.cost.add(*node)
 	switch n := (*node).(type) {
 	case *ast.VariableDeclaratorNode:
 		c.what = "a filter cannot declare variables"
