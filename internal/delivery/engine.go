@@ -58,14 +58,15 @@ type Engine struct {
 	started    time.Time
 	seen       time.Time // the latest that options.Now ever was
 
-	wake    chan struct{} // something became due
-	answers chan reply
-	stop    chan context.Context
-	begun   bool // Start was called
-	ended   chan struct{}
-	failure error                // of the last commit, once ended is closed
-	last    atomic.Pointer[beat] // nil if the engine does not run
-	flying  atomic.Int64         // attempts in flight, for the metrics
+	wake     chan struct{} // something became due
+	setAside chan struct{} // tenants may be set aside
+	answers  chan reply
+	stop     chan context.Context
+	begun    bool // Start was called
+	ended    chan struct{}
+	failure  error                // of the last commit, once ended is closed
+	last     atomic.Pointer[beat] // nil if the engine does not run
+	flying   atomic.Int64         // attempts in flight, for the metrics
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
@@ -102,6 +103,7 @@ func NewEngine(app core.App, options Options) *Engine {
 		started:    time.Now(),
 		wake:       make(chan struct{}, 1),
 		answers:    make(chan reply, options.MaxInFlight), // so that an attempt can end although nobody waits for it
+		setAside:   make(chan struct{}, 1),
 		stop:       make(chan context.Context, 1),
 		ended:      make(chan struct{}),
 	}

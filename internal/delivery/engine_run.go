@@ -18,6 +18,8 @@ func (e *Engine) run() error {
 	outcomes, busy := make(chan outcome, 1), false // of the operation under way
 	repairClock, stopRepairs := e.repairClock(ctx)
 	defer stopRepairs()
+	beside, stopBeside := e.fanOutBeside(ctx)
+	defer stopBeside()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -47,6 +49,8 @@ func (e *Engine) run() error {
 		case apply := <-outcomes:
 			busy = false
 			e.attempt(apply(e.instant()))
+		case out := <-beside:
+			d.spread(e.instant().now, out)
 		case stop := <-e.stop:
 			cancel()
 			d.stop()
@@ -69,6 +73,7 @@ func (e *Engine) perform(ctx context.Context, operation any) outcome {
 		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, took, err) }
 	case Commit:
 		out, err := e.store.Commit(context.WithoutCancel(ctx), operation)
+		e.wakeBeside()
 		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.committed(t, out, err) }
 	case poll:
@@ -79,11 +84,49 @@ func (e *Engine) perform(ctx context.Context, operation any) outcome {
 		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
 	case fanOut:
 		out, err := e.store.FanOutOld(ctx, e.options.Now(), fanOutAge)
+		e.wakeBeside()
 		e.logError(ctx, "fanning out events", err)
 		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
 	default:
 		panic(fmt.Sprintf("the dispatcher asks for %T", operation))
 	}
+}
+
+// wakeBeside tells fanOutBeside that tenants may be set aside.
+func (e *Engine) wakeBeside() {
+	select {
+	case e.setAside <- struct{}{}:
+	default:
+	}
+}
+
+// fanOutBeside fans out the events of tenants that are set aside, beside the rest and a chunk for each tenant in turn. stop waits for its end, which
+// comes soon once ctx has ended.
+func (e *Engine) fanOutBeside(ctx context.Context) (done <-chan FannedOut, stop func()) {
+	outs, ended := make(chan FannedOut), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			out, err := e.store.FanOutAside(ctx, "", e.options.Now())
+			e.logError(ctx, "fanning out events beside the others", err)
+			if len(out.Pending) > 0 {
+				select {
+				case outs <- out:
+				case <-ctx.Done():
+				}
+			}
+			switch {
+			case err != nil:
+				loop.Pause(ctx, errorPause)
+			case !out.More:
+				select {
+				case <-e.setAside:
+				case <-ctx.Done():
+				}
+			}
+		}
+	}()
+	return outs, func() { <-ended }
 }
 
 // logError logs an error, unless ctx ended.

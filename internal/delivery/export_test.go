@@ -26,6 +26,13 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 		}
 		more = out.More
 	}
+	for more := true; more; {
+		out, err := e.store.FanOutAside(ctx, "", e.options.Now())
+		if err != nil {
+			return 0, err
+		}
+		more = out.More
+	}
 	d := e.dispatcher
 	agenda, err := e.store.Poll(ctx)
 	if err != nil {
@@ -109,6 +116,13 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 		start = d.fannedOut(d.instant(), out, either(err, after))
 	}
 	return start, committed, true
+}
+
+// FanOutAside fans out some events of tenants that are set aside, as the engine does beside its operations.
+func (d *Dispatcher) FanOutAside(ctx context.Context, store Store) error {
+	out, err := store.FanOutAside(ctx, "", d.Now)
+	d.spread(d.Now, out)
+	return err
 }
 
 func either(err, other error) error {

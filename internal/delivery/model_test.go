@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,11 +35,14 @@ func TestModel(t *testing.T) {
 // commands are what happens, more often what comes more often here.
 var commands = []string{
 	"emit", "emit", "emit", "emit", "work", "work", "work", "work", "answer", "answer", "answer", "answer", "wait", "wait",
-	"fan out", "toggle", "redeliver", "crash", "freeze",
+	"fan out", "fan out aside", "toggle", "redeliver", "crash", "freeze",
 }
 
 // contacts are the contacts of each tenant.
 var contacts = []string{"one", "two"}
+
+// filters are those of the tenants' webhooks. All events pass. The second takes so many steps that its tenant's events are fanned out apart.
+var filters = []string{"len(type) >= 0", strings.Repeat("len(type) in 0..99 || ", 15) + "true"}
 
 // model is what the test knows.
 type model struct {
@@ -79,8 +83,8 @@ func newModel(t *rapid.T, app, other core.App) *model {
 		}
 		for range 2 - n {
 			webhook := core.GenerateDefaultRandomId()
-			m.execute("INSERT INTO webhooks (id, tenant, url, secret, created, updated) VALUES ({:id}, {:tenant}, 'https://example.com', 'a secret', {:at}, {:at})",
-				dbx.Params{"id": webhook, "tenant": tenant, "at": stamp.Stored(time.Now())})
+			m.execute("INSERT INTO webhooks (id, tenant, url, secret, filter, created, updated) VALUES ({:id}, {:tenant}, 'https://example.com', 'a secret', {:filter}, {:at}, {:at})",
+				dbx.Params{"id": webhook, "tenant": tenant, "filter": filters[n], "at": stamp.Stored(time.Now())})
 			m.webhooks[webhook] = tenant
 			m.order = append(m.order, webhook)
 		}
@@ -123,6 +127,8 @@ func (m *model) command(name string) {
 		m.dispatcher.Now = m.dispatcher.Now.Add(time.Duration(rapid.IntRange(1, 4_000).Draw(m.T, "ms")) * 10 * time.Millisecond)
 	case "fan out":
 		m.fanOut()
+	case "fan out aside":
+		m.fanOutAside()
 	case "toggle":
 		m.toggle(rapid.SampledFrom(m.order).Draw(m.T, "webhook"))
 	case "redeliver":
@@ -247,6 +253,20 @@ func (m *model) fanOut() {
 	if err := store.FanOut(m.Context(), m.other); err != nil { // past what nobody wants
 		m.Fatalf("fanning out: %v", err)
 	}
+	for more := true; more; {
+		out, err := store.FanOutAside(m.Context(), "", m.dispatcher.Now)
+		if err != nil {
+			m.Fatalf("fanning out: %v", err)
+		}
+		more = out.More
+	}
+}
+
+// fanOutAside has the engine do a step of this.
+func (m *model) fanOutAside() {
+	if err := m.dispatcher.FanOutAside(m.Context(), testkit.Deliveries(m.app)); err != nil {
+		m.Fatalf("fanning out: %v", err)
+	}
 }
 
 // toggle disables or enables a webhook.
@@ -338,6 +358,7 @@ func (m *model) finish() {
 				m.answer(0, 0)
 			}
 		}
+		m.fanOutAside()
 		if !slices.ContainsFunc(m.all, func(e *expected) bool { return !e.over || m.stored(e).Status == delivery.StatusPending }) && !m.frozen[m.tenants[0]] && !m.frozen[m.tenants[1]] {
 			return
 		}

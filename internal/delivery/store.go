@@ -92,7 +92,7 @@ type Participant interface {
 
 // Queue is the part of a Store that the engine works with.
 //
-// The engine calls it from one goroutine at a time; only Reschedule may run beside the other calls. What is in flight is never stored:
+// The engine calls it from one goroutine at a time; only Reschedule and FanOutAside may run beside the other calls. What is in flight is never stored:
 // claims live in the engine's memory and end with the process, so that a crash leaves nothing to recover.
 type Queue interface {
 	// Poll returns which endpoints have pending deliveries, and which tenants are to be drained.
@@ -105,6 +105,10 @@ type Queue interface {
 	// hold up other writers for some milliseconds. It leaves a few events alone if the first of them is younger than age, because their
 	// deliveries can still be written together with their results.
 	FanOutOld(ctx context.Context, now time.Time, age time.Duration) (FannedOut, error)
+
+	// FanOutAside writes the deliveries of events with many recipients, which FanOutOld and FanOut pass: some for each tenant that has any,
+	// or for the one with that id. It may run beside the other calls.
+	FanOutAside(ctx context.Context, tenantID string, now time.Time) (FannedOut, error)
 
 	// Commit stores the results of attempts, all or none of them. It fans out events up to the last one that has a result. A result
 	// counts only if its delivery is pending with one attempt less, so that a Commit can be repeated.

@@ -38,7 +38,10 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	if err != nil {
 		return false, err
 	}
-	err = drain(ctx, app, tenantID)
+	err = fanOutAside(ctx, deliveries, tenantID)
+	if err == nil {
+		err = drain(ctx, app, tenantID)
+	}
 	if err == nil {
 		err = retention.Sweep(ctx, app, deliveries)
 	}
@@ -47,6 +50,16 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 		err = errors.Join(err, opening)
 	}
 	return changed, err
+}
+
+// fanOutAside writes the deliveries of a closed tenant's events with many recipients.
+func fanOutAside(ctx context.Context, deliveries delivery.Store, tenantID string) error {
+	for {
+		out, err := deliveries.FanOutAside(ctx, tenantID, time.Now())
+		if err != nil || !out.More {
+			return err
+		}
+	}
 }
 
 // drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another process, records

@@ -26,8 +26,9 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 			return out, err
 		}
 	}
-	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		statements, pending, err := planCommit(tx, commit, disables)
+	order := fanOutOrder{limit: math.MaxInt32, results: byTarget(commit.Results), answeredOnly: !disables}
+	_, err = s.write(order, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
+		statements, pending, err := s.planCommit(tx, commit, order)
 		out.Pending = pending
 		return statements, err
 	})
@@ -45,26 +46,33 @@ type finished struct {
 	delivery string
 }
 
+func byTarget(results []delivery.Result) map[target]delivery.Result {
+	found := make(map[target]delivery.Result, len(results))
+	for _, result := range results {
+		found[target{result.Job.EventID, result.Job.Endpoint.WebhookID}] = result
+	}
+	return found
+}
+
 // planCommit returns the statements that store results with their effects, and the endpoints that have new pending deliveries. They fan
 // out the events up to the last one with a result; if an endpoint is disabled, all events, because it still gets earlier ones.
-func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending []delivery.Ready, err error) {
+func (s *Store) planCommit(tx sqlite.Reader, commit delivery.Commit, order fanOutOrder) (statements []sqlite.Statement, pending []delivery.Ready, err error) {
 	for _, id := range commit.Drained {
 		statements = append(statements, tenant.Drained(id))
 	}
 	if len(commit.Results) == 0 {
 		return statements, nil, nil
 	}
-	early := make(map[target]delivery.Result, len(commit.Results))
-	for _, result := range commit.Results {
-		early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}] = result
-	}
-	f, err := planFanOut(tx, fanOutOrder{limit: math.MaxInt32, results: early, answeredOnly: !disables}, commit.Now)
+	f, err := s.planFanOut(tx, order, commit.Now)
 	if err != nil {
 		return nil, nil, err
 	}
+	stored := make(map[*delivery.Job]bool, len(f.finished)) // by fan-out
+	for _, one := range f.finished {
+		stored[one.result.Job] = true
+	}
 	done, followed, err := current(tx, slices.DeleteFunc(slices.Clone(commit.Results), func(result delivery.Result) bool {
-		_, left := early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}]
-		return !left // fan-out stores it
+		return stored[result.Job]
 	}))
 	if err != nil {
 		return nil, nil, err

@@ -23,10 +23,11 @@ func isErased(payload string) string {
 	return "(CASE WHEN json_valid(" + payload + ") THEN json_extract(" + payload + ", '$.erased') END IS 1)"
 }
 
-// redactEventsSQL redacts the events that the condition after it selects, unless a delivery of theirs is pending.
+// redactEventsSQL redacts the events that the condition after it selects, unless a delivery of theirs is pending or yet to be written.
 var redactEventsSQL = `UPDATE events SET payload = ` + redactedPayload + `
 WHERE contact != '' AND NOT ` + isErased("payload") + `
-	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = events.id AND d.status = 'pending') AND `
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = events.id AND d.status = 'pending')
+	AND NOT ` + setAside("events") + ` AND `
 
 // redactAttemptsSQL redacts the attempts of the deliveries in the list after it.
 const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''

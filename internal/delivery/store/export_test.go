@@ -1,12 +1,15 @@
 package store
 
 import (
+	"errors"
+	"testing"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/webhook/filter"
 )
 
 // Enqueue puts the deliveries of a new event into the queues of their contacts.
@@ -46,7 +49,12 @@ func QueuePlans() map[string][]any {
 		takenSQL:           {ids},
 		newSQL:             {1, ""},
 		nobodySQL:          nil,
-		wantedSQL:          {"", ""},
+		wantedSQL:          {"", "", "", 1, 1},
+		asideSQL:           nil,
+		setAsideSQL:        {"", ""},
+		positionSQL:        {""},
+		tenantAfterSQL:     {"", ""},
+		unchangedSQL:       {ids},
 		insertSQL:          {"", "", "", "", "", 0, "", 0, "", now, now, ""},
 		enqueueEventsSQL:   {now, ids},
 		enqueueNextSQL:     {now, ids},
@@ -65,4 +73,23 @@ func QueuePlans() map[string][]any {
 		failingSQL:     {"", now},
 		lastSuccessSQL: {""},
 	}
+}
+
+// DecidedBefore reports whether a fan-out of all events would evaluate no filter.
+func DecidedBefore(tb testing.TB, s *Store) bool {
+	tb.Helper()
+	_, err := s.planFanOut(sqlite.ReaderOf(s.app), fanOutOrder{limit: 1_000, undecided: true}, time.Now())
+	if err != nil && !errors.Is(err, errUndecided) {
+		tb.Fatal(err)
+	}
+	return err == nil
+}
+
+// Compiled returns the compiled filters by webhook.
+func Compiled(s *Store) map[string]*filter.Filter {
+	all := map[string]*filter.Filter{}
+	for id, c := range s.filters.compiled {
+		all[id] = c.filter
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -33,22 +33,9 @@ const (
 	lastSQL = "SELECT coalesce(max(e.rowid), 0) FROM json_each(?1) j CROSS JOIN `events` e ON e.`id` = j.`value`"
 )
 
-// wanted returns the condition that a webhook w gets events of a type, given as an expression. A webhook without kinds gets those about
-// contacts.
-func wanted(kind string) string {
-	return "(w.`events` IN ('', '[]', 'null') AND " + event.ByDefault(kind) + " OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = " + kind + "))"
-}
-
 // nobodySQL returns the newest event if no webhook is enabled, in one statement, so that none is enabled in between. It selects the event
 // by its row: ordered by row, SQLite would pass over all events if a webhook is enabled.
 const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
-
-// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, and their filters. payloadSQL returns the payload of
-// the event ?1.
-var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + wanted("?2") +
-	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
-
-const payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"
 
 // newDelivery starts a statement that inserts deliveries, and once ends it.
 const (
@@ -60,6 +47,9 @@ const (
 const (
 	insertSQL = newDelivery + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0)" + once
 	moveSQL   = "UPDATE `_fanOutCursor` SET `event` = ?1"
+
+	// setAsideSQL sets the tenant ?1 aside with the event ?2.
+	setAsideSQL = "INSERT INTO `_fanOutAside` (`tenant`, `event`) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
 
 	// skipSQL moves the cursor to the event ?1, unless that is gone or the cursor is after it already.
 	skipSQL = moveSQL + " WHERE (SELECT rowid FROM `events` WHERE `id` = ?1) > " + cursorRow
@@ -109,16 +99,13 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	}
 	var f fannedOut
 	if lag < fewEvents {
-		_, err = sqlite.Write(s.app, func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
-			f, err = planFanOut(tx, fanOutOrder{limit: smallFanOut}, now)
+		_, err = s.write(fanOutOrder{limit: smallFanOut}, func(tx sqlite.Reader, order fanOutOrder) (_ []sqlite.Statement, err error) {
+			f, err = s.planFanOut(tx, order, now)
 			return f.statements, err
 		})
 		out.More = f.rows >= smallFanOut
 	} else {
-		out.More, err = s.chunks.Next(s.app, func(tx core.App, limit int) (_ int, err error) {
-			f, err = fanOutIn(tx, max(limit, smallFanOut), now)
-			return f.rows, err
-		})
+		out.More, err = s.nextChunk(s.app, &s.chunks, now, &f)
 	}
 	out.Pending = f.pending
 	return out, err
@@ -140,10 +127,13 @@ func (s *Store) wantsNext() (wanted, more bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	recipients := recipients{}
+	recipients, err := s.recipients(tx, false)
+	if err != nil {
+		return false, false, err
+	}
 	for _, e := range events {
-		webhooks, err := recipients.of(tx, e)
-		if err != nil || len(webhooks) > 0 {
+		webhooks, aside, err := recipients.of(e)
+		if err != nil || len(webhooks) > 0 || aside {
 			return true, false, err
 		}
 		s.unwanted = e.id
@@ -167,7 +157,7 @@ func (s *Store) FanOut(ctx context.Context, app core.App) error {
 	var err error
 	if app.IsTransactional() {
 		for f := (fannedOut{rows: largeFanOut}); err == nil && f.rows >= largeFanOut; {
-			f, err = fanOutIn(app, largeFanOut, now)
+			f, err = s.fanOutIn(app, fanOutOrder{limit: largeFanOut}, now)
 		}
 	} else {
 		err = s.fanOutInChunks(ctx, app, now)
@@ -186,13 +176,25 @@ func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err = chunks.Next(app, func(tx core.App, limit int) (int, error) {
-			f, err := fanOutIn(tx, max(limit, smallFanOut), now)
-			left -= f.events
-			return f.rows, err
-		})
+		var f fannedOut
+		more, err = s.nextChunk(app, &chunks, now, &f)
+		left -= f.events
 	}
 	return err
+}
+
+// nextChunk fans out the next chunk of events, and reports whether there may be more.
+func (s *Store) nextChunk(app core.App, chunks *sqlite.Chunks, now time.Time, f *fannedOut) (more bool, err error) {
+	limit := 0
+	err = s.decideFirst(func(undecided bool) error {
+		more, err = chunks.Next(app, func(tx core.App, rows int) (_ int, err error) {
+			limit = max(rows, smallFanOut)
+			*f, err = s.fanOutIn(tx, fanOutOrder{limit: limit, undecided: undecided}, now)
+			return f.rows, err
+		})
+		return err
+	}, func() fanOutOrder { return fanOutOrder{limit: limit} })
+	return more, err
 }
 
 // lag returns how many events are after the cursor.
@@ -201,17 +203,50 @@ func (s *Store) lag() (n int, err error) {
 	return n, err
 }
 
-// fanOutIn fans out events in the caller's transaction until so many rows are written.
-func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
-	f, err := planFanOut(sqlite.ReaderOf(tx), fanOutOrder{limit: limit}, now)
+// fanOutIn fans out events in the caller's transaction.
+func (s *Store) fanOutIn(tx core.App, order fanOutOrder, now time.Time) (fannedOut, error) {
+	f, err := s.planFanOut(sqlite.ReaderOf(tx), order, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, f.statements)
 	}
 	return f, err
 }
 
+// everything fans out all events after the cursor.
+var everything = fanOutOrder{limit: math.MaxInt32}
+
 // planAll returns the statements that fan out all events after the cursor.
-func planAll(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
-	f, err := planFanOut(tx, fanOutOrder{limit: math.MaxInt32}, now)
+func (s *Store) planAll(tx sqlite.Reader, order fanOutOrder, now time.Time) ([]sqlite.Statement, error) {
+	f, err := s.planFanOut(tx, order, now)
 	return f.statements, err
+}
+
+// write calls a write function that fans out what order says. Filters are evaluated before it: see decideFirst.
+func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error)) (changed []int64, err error) {
+	err = s.decideFirst(func(undecided bool) error {
+		changed, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+			attempt := order
+			attempt.undecided = undecided
+			return plan(tx, attempt)
+		})
+		return err
+	}, func() fanOutOrder { return order })
+	return changed, err
+}
+
+// maxUndecided is how often decideFirst begins again because webhooks or events have changed.
+const maxUndecided = 5
+
+// decideFirst calls do, which fans out in a transaction and must not evaluate filters there while it is called with true. If filters have to be
+// evaluated, that is done on the reading pool, without the writer lock, and do is called again.
+func (s *Store) decideFirst(do func(undecided bool) error, order func() fanOutOrder) error {
+	for attempt := 1; ; attempt++ {
+		err := do(attempt < maxUndecided)
+		if !errors.Is(err, errUndecided) {
+			return err
+		}
+		if _, err := s.planFanOut(sqlite.Direct(s.app.ConcurrentDB()), order(), time.Now()); err != nil {
+			return err
+		}
+	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"fmt"
 	"math"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
-	"contactbase/internal/webhook/filter"
 )
 
 // fannedOut has the statements that fan out events, the number of events and of rows, and the endpoints with new pending deliveries.
@@ -29,17 +27,19 @@ type newEvent struct {
 	kind    event.Kind
 	contact string
 	created string
+	row     int64 // 0 if nobody needs it
 }
 
-// fanOutOrder selects what to fan out. The rows exceed limit by at most the webhooks of one event.
+// fanOutOrder selects what to fan out. The rows exceed limit by at most manyRecipients.
 type fanOutOrder struct {
 	limit        int
-	results      map[target]delivery.Result // that may be of events after the cursor; stored ones are removed
+	results      map[target]delivery.Result // that may be of events after the cursor
 	answeredOnly bool                       // only the events up to the last one with a result
+	undecided    bool                       // errUndecided instead of evaluating filters
 }
 
 // planFanOut fans out the first events after the cursor.
-func planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut, err error) {
+func (s *Store) planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut, err error) {
 	last := int64(math.MaxInt64)
 	if order.answeredOnly {
 		if last, err = lastAnswered(tx, order.results); err != nil {
@@ -50,15 +50,21 @@ func planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut
 	if err != nil || len(events) == 0 {
 		return f, err
 	}
-	recipients := recipients{}
+	recipients, err := s.recipients(tx, order.undecided)
+	if err != nil {
+		return f, err
+	}
 	inserts := inserts{fanOutOrder: order, at: stamp.Stored(now)}
 	for _, e := range events {
 		if f.rows >= order.limit {
 			break
 		}
-		webhooks, err := recipients.of(tx, e)
+		webhooks, aside, err := recipients.of(e)
 		if err != nil {
 			return f, err
+		}
+		if aside {
+			f.statements = append(f.statements, statement(setAsideSQL, e.tenant, e.id))
 		}
 		for _, webhook := range webhooks {
 			inserts.add(&f, e, webhook)
@@ -66,10 +72,11 @@ func planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut
 		f.events++
 		f.rows += 1 + len(webhooks)
 	}
-	if f.statements, err = inserts.statements(tx, f.finished); err != nil {
+	deliveries, err := inserts.statements(tx, f.finished)
+	if err != nil {
 		return f, err
 	}
-	f.statements = append(f.statements, statement(moveSQL, events[f.events-1].id))
+	f.statements = append(append(f.statements, deliveries...), statement(moveSQL, events[f.events-1].id))
 	return f, nil
 }
 
@@ -88,7 +95,6 @@ func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
 		i.attempted = append(i.attempted, len(i.rows))
 		i.rows = append(i.rows, e.attemptedRow(result, i.at))
 		f.finished = append(f.finished, finished{result: result})
-		delete(i.results, target{e.id, webhook})
 	} else {
 		i.rows = append(i.rows, e.pendingRow(webhook, i.at))
 		f.pending = append(f.pending, delivery.Ready{Event: e.id, Webhook: webhook, Tenant: e.tenant})
@@ -180,45 +186,4 @@ func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []
 		return err
 	}, limit, after, last)
 	return events, err
-}
-
-// recipient is a webhook that gets the events of a kind that pass its filter.
-type recipient struct{ webhook, filter string }
-
-// recipients remembers the recipients of the events of a tenant and a kind.
-type recipients map[[2]string][]recipient
-
-// of returns the webhooks that get the event. A ping is written with its delivery.
-func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err error) {
-	if e.kind == event.WebhookPing {
-		return nil, nil
-	}
-	key := [2]string{e.tenant, string(e.kind)}
-	all, known := r[key]
-	if !known {
-		err := sqlite.Each(tx, wantedSQL, func(rows *sql.Rows) error {
-			var one recipient
-			err := rows.Scan(&one.webhook, &one.filter)
-			all = append(all, one)
-			return err
-		}, e.tenant, string(e.kind))
-		if err != nil {
-			return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
-		}
-		r[key] = all
-	}
-	var parsed *filter.Event // if a filter needs it
-	for _, one := range all {
-		if one.filter != "" && parsed == nil {
-			payload, err := sqlite.Value[string](tx, payloadSQL, e.id)
-			if err != nil {
-				return nil, fmt.Errorf("reading the payload of an event: %w", err)
-			}
-			parsed = filters.parse(payload)
-		}
-		if one.filter == "" || filters.pass(one.filter, parsed) {
-			webhooks = append(webhooks, one.webhook)
-		}
-	}
-	return webhooks, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/webhook"
@@ -24,18 +23,6 @@ CROSS JOIN deliveries d ON d.rowid IN (
 		AND q.id NOT IN (SELECT value FROM json_each(?4))
 	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
 CROSS JOIN events e ON e.id = d.event`
-
-// newSQL reads the first ?1 of the deliveries that the events after the cursor, and after the event ?2, will have, in the order of the
-// events; a row without a webhook is an event that no webhook wants. It is one statement, so that no webhook changes in between: a change
-// fans out first. behind reports whether another delivery of the contact to the webhook is pending. If no webhook is enabled, no row
-// follows NULL; otherwise SQLite would look for webhooks for each event.
-var newSQL = `SELECT e.id, e.type, e.contact, e.payload, e.created, coalesce(w.id, ''), w.id IS NOT NULL AND EXISTS (
-	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending') AS behind
-FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + wanted("e.type") + `
-	AND ` + fmt.Sprintf(passes, "e.payload") + `
-	AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = e.tenant AND t.apiEnabled = 1)
-WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
-	THEN max(` + cursorRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) END ORDER BY e.rowid LIMIT ?1`
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
@@ -56,12 +43,11 @@ type dueJob struct {
 func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) (batch delivery.Fetched, err error) {
 	due, err := s.fetchDue(fetch)
 	if err == nil {
-		batch.New, err = s.fetchNew(fetch)
+		batch.New, batch.More, err = s.fetchNew(fetch)
 	}
 	if err != nil {
 		return delivery.Fetched{}, fmt.Errorf("fetching deliveries: %w", err)
 	}
-	batch.More = len(batch.New) == fetch.New
 	var webhooks []string
 	for _, d := range due {
 		webhooks = append(webhooks, d.webhook)
@@ -118,22 +104,6 @@ func scanDue(rows *sql.Rows) (dueJob, error) {
 	d.Attempt++
 	d.Created, d.EventCreated = stamp.Parse(created), stamp.Parse(eventCreated)
 	return d, err
-}
-
-// fetchNew reads deliveries of events after the cursor.
-func (s *Store) fetchNew(fetch delivery.Fetch) (all []delivery.NewJob, err error) {
-	if fetch.New == 0 {
-		return nil, nil
-	}
-	err = s.read(newSQL, func(rows *sql.Rows) error {
-		n := delivery.NewJob{Job: &delivery.Job{Attempt: 1, Created: fetch.Now}}
-		var created string
-		err := rows.Scan(&n.EventID, &n.EventType, &n.ContactID, &n.Payload, &created, &n.Webhook, &n.Behind)
-		n.EventCreated = stamp.Parse(created)
-		all = append(all, n)
-		return err
-	}, fetch.New, fetch.After)
-	return all, err
 }
 
 // endpoints reads webhooks by a query such as endpointsSQL.

@@ -1,76 +1,117 @@
 package store
 
 import (
-	"database/sql/driver"
 	"sync"
-
-	"modernc.org/sqlite"
 
 	"contactbase/internal/webhook/filter"
 )
 
-// passes is the condition that the payload %s passes the filter of a webhook w.
-const passes = "(w.`filter` = '' OR event_passes(w.`filter`, %s))"
-
-func init() {
-	sqlite.MustRegisterScalarFunction("event_passes", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		text, _ := args[0].(string)
-		payload, _ := args[1].(string)
-		if filters.pass(text, filters.parse(payload)) {
-			return int64(1), nil
-		}
-		return int64(0), nil
-	})
-}
-
-// filters are the compiled filters of all webhooks.
-var filters = evaluator{compiled: map[string]*filter.Filter{}}
-
-// maxCompiled is how many filters stay compiled, which takes some 5 KiB each.
-const maxCompiled = 1_000
-
-// evaluator keeps filters compiled, and the last event parsed, since a query evaluates the filters of one event after the other.
+// evaluator decides by the filters of webhooks. It compiles each filter once, and remembers what it decided about events after the cursor, because
+// fan-out asks again while it holds the writer lock.
 type evaluator struct {
+	webhooks func() ([]string, error) // the ids of all that exist
+
 	mu       sync.Mutex
-	compiled map[string]*filter.Filter // by their texts
-	payload  string
-	event    *filter.Event
+	compiled map[string]compiled // by webhook
+	limit    int                 // of compiled, before those of deleted webhooks are dropped
+	verdicts map[string]verdict  // by event
 }
 
-// parse returns the event of a payload, nil if it cannot be parsed. The event must not be changed.
-func (v *evaluator) parse(payload string) *filter.Event {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.event == nil || v.payload != payload {
-		v.payload = payload
-		v.event, _ = filter.Parse([]byte(payload))
+type compiled struct {
+	text   string
+	filter *filter.Filter // nil if it is invalid
+}
+
+// verdict is who gets an event, given the webhooks with that sum.
+type verdict struct {
+	candidates uint64
+	webhooks   []string
+	aside      bool // they take too many steps, so that the tenant is set aside
+}
+
+const (
+	minCompiled = 1_000
+	maxVerdicts = 4_000
+)
+
+func newEvaluator(webhooks func() ([]string, error)) *evaluator {
+	return &evaluator{webhooks: webhooks, compiled: map[string]compiled{}, limit: minCompiled, verdicts: map[string]verdict{}}
+}
+
+// passes reports whether an event passes a webhook's filter, and adds the steps. An event passes if it could not be parsed, the filter fails, or
+// the steps would be more than filter.MaxSteps.
+func (v *evaluator) passes(c candidate, event *filter.Event, steps *int) bool {
+	if c.filter == "" {
+		return true
 	}
-	return v.event
-}
-
-// pass reports whether the event passes the filter. An event passes if it could not be parsed, or if the filter fails.
-func (v *evaluator) pass(text string, event *filter.Event) bool {
-	f, err := v.compile(text)
-	if err != nil || event == nil {
+	f := v.compile(c)
+	if f == nil || event == nil {
+		return true
+	}
+	if *steps += f.Steps(event); *steps > filter.MaxSteps {
 		return true
 	}
 	matches, _ := f.Match(event)
 	return matches
 }
 
-func (v *evaluator) compile(text string) (*filter.Filter, error) {
+// steps returns how many steps the filter of a webhook takes for an event.
+func (v *evaluator) steps(c candidate, event *filter.Event) int {
+	if f := v.compile(c); f != nil && event != nil {
+		return f.Steps(event)
+	}
+	return 0
+}
+
+// compile returns the filter of a webhook, nil if there is none that works.
+func (v *evaluator) compile(c candidate) *filter.Filter {
+	if c.filter == "" {
+		return nil
+	}
+	v.mu.Lock()
+	known, found := v.compiled[c.webhook]
+	v.mu.Unlock()
+	if found && known.text == c.filter {
+		return known.filter
+	}
+	f, _ := filter.Compile(c.filter)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if f, found := v.compiled[text]; found {
-		return f, nil
+	v.compiled[c.webhook] = compiled{c.filter, f}
+	if len(v.compiled) > v.limit {
+		v.dropDeleted()
 	}
-	f, err := filter.Compile(text)
+	return f
+}
+
+// dropDeleted drops the filters of deleted webhooks. At most twice as many filters stay compiled as there are webhooks.
+func (v *evaluator) dropDeleted() {
+	ids, err := v.webhooks()
 	if err != nil {
-		return nil, err
+		return // with the next filter
 	}
-	if len(v.compiled) >= maxCompiled {
-		clear(v.compiled)
+	left := make(map[string]compiled, len(ids))
+	for _, id := range ids {
+		if c, found := v.compiled[id]; found {
+			left[id] = c
+		}
 	}
-	v.compiled[text] = f
-	return f, nil
+	v.compiled, v.limit = left, 2*len(ids)+minCompiled
+}
+
+// decided returns the verdict on an event, if the webhooks are those of then.
+func (v *evaluator) decided(event string, candidates uint64) (verdict, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known, found := v.verdicts[event]
+	return known, found && known.candidates == candidates
+}
+
+func (v *evaluator) remember(event string, decided verdict) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.verdicts) >= maxVerdicts {
+		clear(v.verdicts)
+	}
+	v.verdicts[event] = decided
 }

@@ -50,7 +50,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			return err
 		}
 	}
-	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
 		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
 		if err != nil || !there {
 			return nil, err
@@ -61,7 +61,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 		}
 		var statements []sqlite.Statement
 		if result.Decision.Disable != "" { // the webhook still gets earlier events
-			if statements, err = planAll(tx, now); err != nil {
+			if statements, err = s.planAll(tx, order, now); err != nil {
 				return nil, err
 			}
 		}

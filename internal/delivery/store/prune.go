@@ -67,7 +67,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 }
 
 // unfinished is the condition that an event e is not fanned out, or has a pending delivery.
-const unfinished = "(e.rowid > " + cursorRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
+var unfinished = "(e.rowid > " + cursorRow + " OR " + setAside("e") + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
 // finishedSQL lists finished events created before a time, a page at a time.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +

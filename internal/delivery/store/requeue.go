@@ -61,41 +61,34 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	return queued, nil
 }
 
-// missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it, with {:before}
-// also those older than the webhook, and with {:pending} its deliveries that wait for a later attempt than {:now}. The first two only if they match
-// its kinds and its filter now, and without pings. Without a filter it reads payloads only of
-// events without a delivery, which are few: reading one takes longer than all the rest.
-var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
-	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
+// missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it although they are
+// fanned out, with {:before} also those older than the webhook, and with {:pending} its deliveries that wait for a later attempt than {:now}.
+// The first two only if they match its kinds, and without pings; its filter is yet to be applied to the payload. Without a filter, payloads
+// are read only of events without a delivery, which are few: reading one takes longer than all the rest.
+var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
+	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND " + sendable +
 	" UNION ALL " +
-	"SELECT '', e.[[id]], e.[[type]], e.[[created]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
+	"SELECT '', e.[[id]], e.[[type]], e.[[created]]" + filtered + " FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
-	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END" +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND NOT " + setAside("e") + " END" +
 	" UNION ALL " +
-	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]] FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
+	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '', '' FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
 	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
 
-var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + wanted("e.[[type]]") + " AND " + fmt.Sprintf(passes, "e.[[payload]]")
+// filtered are the webhook's filter and what it is applied to.
+const filtered = ", w.[[filter]] AS [[filter]], iif(w.[[filter]] = '', '', e.[[payload]]) AS [[payload]]"
+
+var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + wanted("e.[[type]]")
 
 // missed is a delivery, or an event without one.
 type missed struct {
-	Delivery string `db:"delivery"` // "" for an event without one
-	Event    string `db:"event"`
-	Type     string `db:"type"`
-	Created  string `db:"created"`
-}
-
-// summary returns the caller's summary.
-func summary(all []missed) delivery.Missed {
-	sum := delivery.Missed{Count: len(all), Types: map[string]int{}}
-	for _, m := range all {
-		sum.Types[m.Type]++
-		extend(&sum, m.Created)
-	}
-	return sum
+	Delivery string // "" for an event without one
+	Event    string
+	Type     string
+	Created  string
 }
 
 // extend includes a stored time in the range from the oldest to the newest.
@@ -132,11 +125,17 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	}
 	now := stamp.Stored(time.Now())
 	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now}
-	if recovery.DryRun {
-		return s.countMissed(params)
-	}
+	sum.Types = map[string]int{}
 	var all []missed
-	if err := s.app.DB().NewQuery(missedSQL).Bind(params).All(&all); err != nil {
+	err = s.eachMissed(webhookID, params, func(m missed) {
+		sum.Count++
+		sum.Types[m.Type]++
+		extend(&sum, m.Created)
+		if !recovery.DryRun {
+			all = append(all, m)
+		}
+	})
+	if err != nil || len(all) == 0 {
 		return sum, err
 	}
 	left := all
@@ -148,34 +147,35 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		}
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
-	if err != nil || len(all) == 0 {
-		return summary(all), err
+	if err != nil {
+		return sum, err
 	}
 	// the first one is a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
-	return summary(all), err
+	return sum, err
 }
 
-// countMissed returns the summary of missedSQL without reading the rows into memory.
-func (s *Store) countMissed(params dbx.Params) (delivery.Missed, error) {
-	sum := delivery.Missed{Types: map[string]int{}}
-	var kinds []struct {
-		Type   string `db:"type"`
-		Count  int    `db:"count"`
-		Oldest string `db:"oldest"`
-		Newest string `db:"newest"`
+// eachMissed calls found for each row of missedSQL that passes the webhook's filter. It does not keep their payloads.
+func (s *Store) eachMissed(webhookID string, params dbx.Params, found func(missed)) error {
+	rows, err := s.app.ConcurrentDB().NewQuery(missedSQL).Bind(params).Rows()
+	if err != nil {
+		return err
 	}
-	err := s.app.DB().NewQuery("SELECT [[type]], count(*) AS [[count]], min([[created]]) AS [[oldest]], max([[created]]) AS [[newest]] FROM (" + missedSQL + ") GROUP BY [[type]]").
-		Bind(params).All(&kinds)
-	for _, kind := range kinds {
-		sum.Types[kind.Type] = kind.Count
-		sum.Count += kind.Count
-		extend(&sum, kind.Oldest)
-		extend(&sum, kind.Newest)
+	defer rows.Close()
+	for rows.Next() {
+		var m missed
+		one := candidate{webhook: webhookID}
+		var payload []byte
+		if err := rows.Scan(&m.Delivery, &m.Event, &m.Type, &m.Created, &one.filter, &payload); err != nil {
+			return err
+		}
+		if one.filter == "" || s.filters.passes(one, parsed(payload), new(int)) {
+			found(m)
+		}
 	}
-	return sum, err
+	return rows.Err()
 }
 
 func requeueMissed(tx core.App, webhookID string, some []missed, now string) error {

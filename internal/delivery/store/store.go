@@ -18,9 +18,10 @@ import (
 // It reads on the app's pool and writes on its single writing connection, in short statements for many rows: the cost of a fetch or a commit
 // does not grow with the backlog, and little with its own size. It bypasses dbx, which would rewrite the constant statements each time.
 //
-// Only the engine's goroutine uses the fields beside app, through delivery.Queue.
+// Only the engine's goroutine uses the fields beside app and filters, through delivery.Queue.
 type Store struct {
 	app       core.App
+	filters   *evaluator
 	successes successes
 	chunks    sqlite.Chunks // of FanOutOld
 	unwanted  string        // the event after the cursor up to which no webhook wants any; "" for none
@@ -31,7 +32,14 @@ var _ delivery.Store = (*Store)(nil)
 
 // New returns the store in the app's database.
 func New(app core.App) *Store {
-	return &Store{app: app, successes: successes{map[string]time.Time{}, map[string]time.Time{}}}
+	s := &Store{app: app, successes: successes{map[string]time.Time{}, map[string]time.Time{}}}
+	s.filters = newEvaluator(s.webhookIDs)
+	return s
+}
+
+// webhookIDs returns the ids of all webhooks.
+func (s *Store) webhookIDs() ([]string, error) {
+	return sqlite.Values[string](sqlite.Direct(s.app.ConcurrentDB()), "SELECT `id` FROM `webhooks`")
 }
 
 // read runs a query on the reading pool and calls scan for each row. It takes no context, which would cost the driver a goroutine for each

@@ -10,7 +10,7 @@ import (
 const MaxSteps = 200_000
 
 const (
-	chunk      = 64    // bytes that a text operation handles in a step
+	chunk      = 64  // bytes that a text operation handles in a step
 	rangeSteps = 500 // of a filter with a range, whose elements maxMemory limits
 )
 

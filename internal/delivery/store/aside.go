@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/webhook/filter"
+)
+
+// An event that many webhooks want, or whose filters take long, sets its tenant aside: the fan-out cursor passes this and its later events, and
+// `_fanOutAside` has the tenant's own position. Its deliveries are written beside the rest, in chunks and in the order of the events, so that
+// nothing of other tenants waits for them. Once the tenant has no event left, it is like any other again.
+
+// setAside returns the condition that an event waits for such a fan-out.
+func setAside(e string) string {
+	return "EXISTS (SELECT 1 FROM `_fanOutAside` a CROSS JOIN `events` f ON f.`id` = a.`event` WHERE a.`tenant` = " + e + ".`tenant` AND f.rowid <= " + e + ".rowid)"
+}
+
+// positionSQL returns the position of the tenant ?1 and its event,
+// unless the cursor has yet to pass that. tenantAfterSQL returns the first event of the tenant ?1 after the event ?2.
+const (
+	positionSQL = "SELECT a.`webhook`, a.`steps`, e.rowid, e.`id`, e.`tenant`, e.`type`, e.`contact`, e.`created` " +
+		"FROM `_fanOutAside` a CROSS JOIN `events` e ON e.`id` = a.`event` WHERE a.`tenant` = ?1 AND e.rowid <= " + cursorRow
+	tenantAfterSQL = "SELECT `id` FROM `events` WHERE `tenant` = ?1 AND rowid > (SELECT rowid FROM `events` WHERE `id` = ?2) ORDER BY rowid LIMIT 1"
+)
+
+// positionAtSQL sets the position of the tenant ?1 within its event, and positionOnSQL on the event ?2. doneSQL ends its being set aside.
+const (
+	positionAtSQL = "UPDATE `_fanOutAside` SET `webhook` = ?2, `steps` = ?3 WHERE `tenant` = ?1"
+	positionOnSQL = "UPDATE `_fanOutAside` SET `event` = ?2, `webhook` = '', `steps` = 0 WHERE `tenant` = ?1"
+	doneSQL       = "DELETE FROM `_fanOutAside` WHERE `tenant` = ?1"
+)
+
+// unchangedSQL returns how many of the webhooks in ?1, each with its filter, are enabled and have that filter.
+const unchangedSQL = "SELECT count(*) FROM json_each(?1) j CROSS JOIN `webhooks` w ON w.`id` = j.value ->> 0 AND w.`filter` = j.value ->> 1 AND w.`disabled` = 0"
+
+// asideChunk is how many recipients are decided at once, and asidePage how many webhooks are read at once.
+const (
+	asideChunk = 500
+	asidePage  = 2_000
+)
+
+// position is how far the fan-out of a tenant that is set aside has come.
+type position struct {
+	newEvent
+	webhook string // the last one that is done
+	steps   int    // that filters took for the event
+}
+
+// asideRecipient is one who receives the event, and the steps that filters took until then.
+type asideRecipient struct {
+	candidate
+	steps int
+}
+
+// FanOutAside implements delivery.Queue.
+func (s *Store) FanOutAside(ctx context.Context, tenantID string, now time.Time) (out delivery.FannedOut, err error) {
+	tenants, err := s.asideTenants(tenantID)
+	for _, one := range tenants {
+		if err != nil || ctx.Err() != nil {
+			break
+		}
+		var more bool
+		more, err = s.fanOutTenant(ctx, one, now, &out)
+		out.More = out.More || more
+	}
+	if err != nil {
+		return out, fmt.Errorf("fanning out the events of tenants with many webhooks: %w", err)
+	}
+	return out, ctx.Err()
+}
+
+func (s *Store) asideTenants(tenantID string) ([]string, error) {
+	tenants, err := sqlite.Values[string](sqlite.Direct(s.app.ConcurrentDB()), asideSQL)
+	if tenantID == "" || err != nil {
+		return tenants, err
+	}
+	for _, one := range tenants {
+		if one == tenantID {
+			return []string{one}, nil
+		}
+	}
+	return nil, nil
+}
+
+// fanOutTenant writes some deliveries of a tenant that is set aside, and reports whether there may be more. It evaluates filters before it asks for
+// the writer lock, and decides again if a webhook has changed by then.
+func (s *Store) fanOutTenant(ctx context.Context, tenantID string, now time.Time, out *delivery.FannedOut) (more bool, err error) {
+	at, found, err := readPosition(sqlite.Direct(s.app.ConcurrentDB()), tenantID)
+	if err != nil || !found {
+		return false, err
+	}
+	recipients, end, whole, err := s.decideAside(at)
+	if err != nil {
+		return false, err
+	}
+	chunks, left := sqlite.Throttled(), recipients
+	for first := true; first || len(left) > 0; first = false {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		var some []asideRecipient
+		stale := false
+		_, err := chunks.NextFor(tenantID, s.app, func(tx core.App, limit int) (int, error) {
+			some = left[:min(limit, len(left))]
+			next := end
+			if len(some) < len(left) {
+				last := some[len(some)-1]
+				next.webhook, next.steps = last.webhook, last.steps
+			}
+			var err error
+			stale, err = writeAside(tx, at, some, next, whole && len(some) == len(left), now)
+			return len(some), err
+		})
+		if err != nil || stale {
+			return true, err
+		}
+		left = left[len(some):]
+		for _, one := range some {
+			out.Pending = append(out.Pending, delivery.Ready{Event: at.id, Webhook: one.webhook, Tenant: tenantID})
+		}
+		if len(some) > 0 {
+			at.webhook = some[len(some)-1].webhook
+		}
+	}
+	return true, nil
+}
+
+func readPosition(tx sqlite.Reader, tenantID string) (at position, found bool, err error) {
+	found, err = sqlite.Row(tx, []any{&at.webhook, &at.steps, &at.row, &at.id, &at.tenant, &at.kind, &at.contact, &at.created}, positionSQL, tenantID)
+	return at, found, err
+}
+
+// decideAside returns the next recipients of the event at a position, and the position after them. whole reports whether these are the last ones.
+func (s *Store) decideAside(at position) (recipients []asideRecipient, end position, whole bool, err error) {
+	if end = at; at.kind == event.WebhookPing {
+		return nil, end, true, nil
+	}
+	tx := sqlite.Direct(s.app.ConcurrentDB())
+	parsed, err := readEvent(tx, at.id)
+	for err == nil && len(recipients) < asideChunk {
+		var page []candidate
+		page, err = readCandidates(tx, at.newEvent, end.webhook, asidePage, at.row)
+		for _, one := range page {
+			if len(recipients) == asideChunk {
+				return recipients, end, false, err
+			}
+			end.webhook = one.webhook
+			if s.filters.passes(one, parsed, &end.steps) {
+				recipients = append(recipients, asideRecipient{one, min(end.steps, filter.MaxSteps)})
+			}
+		}
+		if len(page) < asidePage {
+			return recipients, end, true, err
+		}
+	}
+	return recipients, end, false, err
+}
+
+// writeAside writes deliveries of the event at a position, and moves it to next, or if the event is whole to the tenant's next event. It reports
+// whether a webhook or the position has changed since, and then writes nothing.
+func writeAside(tx core.App, at position, some []asideRecipient, next position, whole bool, now time.Time) (stale bool, err error) {
+	reader := sqlite.ReaderOf(tx)
+	stored, found, err := readPosition(reader, at.tenant)
+	if err != nil || !found || stored.id != at.id || stored.webhook != at.webhook {
+		return true, err
+	}
+	hooks := make([][2]string, len(some))
+	inserts, f := inserts{at: stamp.Stored(now)}, fannedOut{}
+	for i, one := range some {
+		hooks[i] = [2]string{one.webhook, one.filter}
+		inserts.add(&f, at.newEvent, one.webhook)
+	}
+	unchanged, err := sqlite.Value[int](reader, unchangedSQL, sqlite.List(hooks))
+	if err != nil || unchanged < len(hooks) {
+		return true, err
+	}
+	statements, err := inserts.statements(reader, nil)
+	if err != nil {
+		return false, err
+	}
+	moved := statement(positionAtSQL, at.tenant, next.webhook, next.steps)
+	if whole {
+		if moved, err = afterEvent(reader, at); err != nil {
+			return false, err
+		}
+	}
+	statements = append(statements, moved)
+	if whole { // nothing else redacts it if nobody receives it
+		statements = append(statements, statement(redactEventsSQL+"id = ?1 AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = events.contact)", at.id))
+	}
+	_, err = sqlite.Run(tx, statements)
+	return false, err
+}
+
+// afterEvent returns the statement that moves the position behind its event.
+func afterEvent(tx sqlite.Reader, at position) (sqlite.Statement, error) {
+	var next string
+	more, err := sqlite.Row(tx, []any{&next}, tenantAfterSQL, at.tenant, at.id)
+	if err != nil {
+		return sqlite.Statement{}, err
+	}
+	if !more {
+		return statement(doneSQL, at.tenant), nil
+	}
+	return statement(positionOnSQL, at.tenant, next), nil
+}
