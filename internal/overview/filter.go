@@ -14,8 +14,11 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// maxFiltered is the number of a tenant's last events that a filter is tried with.
-const maxFiltered = 100
+// maxFiltered is the number of a tenant's last events that a filter is tried with, and maxFilteredBytes how long they may be together.
+const (
+	maxFiltered      = 100
+	maxFilteredBytes = 4 << 20
+)
 
 // FilterPreview is what a filter does with events.
 type FilterPreview struct {
@@ -25,7 +28,9 @@ type FilterPreview struct {
 	Recent  struct {
 		Matched  int `json:"matched"`
 		Rejected int `json:"rejected"`
-	} `json:"recent"` // of the tenant's last 100 events
+	} `json:"recent"` // of the tenant's last 100 events, or fewer if they are long or the filter takes many steps
+
+	steps int // taken for them
 }
 
 // try evaluates the filter on an event, and keeps the first error.
@@ -34,6 +39,7 @@ func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err
 	if err != nil {
 		return true, err
 	}
+	p.steps += f.Steps(parsed)
 	matches, err = f.Match(parsed)
 	if err != nil && p.Error == "" {
 		p.Error = filter.Describe(err)
@@ -73,24 +79,38 @@ func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []by
 		}
 		preview.Matches = &matches
 	}
-	var recent []string
-	err := app.DB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
-		Bind(dbx.Params{"tenant": tenantID, "ping": string(event.WebhookPing), "limit": maxFiltered}).Column(&recent)
-	if err != nil {
-		return nil, fmt.Errorf("reading the last events of the tenant %q: %w", tenantID, err)
-	}
-	for _, payload := range recent {
-		matches, err := preview.try(f, []byte(payload))
-		if err != nil {
-			return nil, err
-		}
-		if matches {
-			preview.Recent.Matched++
-		} else {
-			preview.Recent.Rejected++
-		}
+	if err := preview.tryRecent(app, f, tenantID); err != nil {
+		return nil, fmt.Errorf("trying the filter on the last events of the tenant %q: %w", tenantID, err)
 	}
 	return preview, nil
+}
+
+// tryRecent tries a filter on the last events of a tenant, until it has taken as many steps or read as many bytes as one event may cost.
+func (p *FilterPreview) tryRecent(app core.App, f *filter.Filter, tenantID string) error {
+	rows, err := app.ConcurrentDB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
+		Bind(dbx.Params{"tenant": tenantID, "ping": string(event.WebhookPing), "limit": maxFiltered}).Rows()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	p.steps = 0
+	for size := 0; size < maxFilteredBytes && p.steps < filter.MaxSteps && rows.Next(); {
+		var payload []byte
+		if err := rows.Scan(&payload); err != nil {
+			return err
+		}
+		size += len(payload)
+		matches, err := p.try(f, payload)
+		if err != nil {
+			return err
+		}
+		if matches {
+			p.Recent.Matched++
+		} else {
+			p.Recent.Rejected++
+		}
+	}
+	return rows.Err()
 }
 
 // EventPayload returns the payload of a tenant's event. The error is sql.ErrNoRows if there is none.

@@ -101,6 +101,10 @@ func (s *Store) fanOutTenant(ctx context.Context, tenantID string, now time.Time
 	if err != nil {
 		return false, err
 	}
+	if end.steps > filter.MaxSteps && s.filters.warns(tenantID, now) {
+		s.app.Logger().Warn("a tenant's filters take too many steps for an event: webhooks whose filters are not evaluated receive it",
+			"tenant", tenantID, "event", at.id, "steps", filter.MaxSteps)
+	}
 	chunks, left := sqlite.Throttled(), recipients
 	for first := true; first || len(left) > 0; first = false {
 		if err := ctx.Err(); err != nil {

@@ -27,7 +27,7 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 		}
 	}
 	order := fanOutOrder{limit: math.MaxInt32, results: byTarget(commit.Results), answeredOnly: !disables}
-	_, err = s.write(order, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
+	err = s.write(order, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
 		statements, pending, err := s.planCommit(tx, commit, order)
 		out.Pending = pending
 		return statements, err

@@ -78,7 +78,7 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	if err := s.FanOut(ctx, s.app); err != nil {
 		return err
 	}
-	_, err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
+	err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
 		rest, err := s.planAll(tx, order, now)
 		if err != nil {
 			return nil, err

@@ -99,7 +99,7 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	}
 	var f fannedOut
 	if lag < fewEvents {
-		_, err = s.write(fanOutOrder{limit: smallFanOut}, func(tx sqlite.Reader, order fanOutOrder) (_ []sqlite.Statement, err error) {
+		err = s.write(fanOutOrder{limit: smallFanOut}, func(tx sqlite.Reader, order fanOutOrder) (_ []sqlite.Statement, err error) {
 			f, err = s.planFanOut(tx, order, now)
 			return f.statements, err
 		})
@@ -111,7 +111,7 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	return out, err
 }
 
-// wantsNext reads the next events after the cursor, without the writer lock, and reports whether a webhook wants one of them, and if not,
+// wantsNext reads the next events after the cursor, without the writer lock, and reports whether a webhook may want one of them, and if not,
 // whether there may be more. s.unwanted remembers the last one that no webhook wants: a change of recipients fans out first.
 func (s *Store) wantsNext() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
@@ -132,8 +132,8 @@ func (s *Store) wantsNext() (wanted, more bool, err error) {
 		return false, false, err
 	}
 	for _, e := range events {
-		webhooks, aside, err := recipients.of(e)
-		if err != nil || len(webhooks) > 0 || aside {
+		webhooks, _, err := recipients.of(e)
+		if err != nil || len(webhooks) > 0 || recipients.aside[e.tenant] {
 			return true, false, err
 		}
 		s.unwanted = e.id
@@ -222,16 +222,15 @@ func (s *Store) planAll(tx sqlite.Reader, order fanOutOrder, now time.Time) ([]s
 }
 
 // write calls a write function that fans out what order says. Filters are evaluated before it: see decideFirst.
-func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error)) (changed []int64, err error) {
-	err = s.decideFirst(func(undecided bool) error {
-		changed, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error)) error {
+	return s.decideFirst(func(undecided bool) error {
+		_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 			attempt := order
 			attempt.undecided = undecided
 			return plan(tx, attempt)
 		})
 		return err
 	}, func() fanOutOrder { return order })
-	return changed, err
 }
 
 // maxUndecided is how often decideFirst begins again because webhooks or events have changed.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"time"
@@ -45,7 +46,7 @@ func (s *Store) fetchNew(fetch delivery.Fetch) (all []delivery.NewJob, more bool
 	if fetch.New == 0 || !open || db == nil {
 		return nil, false, nil
 	}
-	tx, err := db.DB().Begin()
+	tx, err := db.DB().BeginTx(context.Background(), nil) // with another context, the driver needs a goroutine for each query
 	if err != nil {
 		return nil, false, err
 	}

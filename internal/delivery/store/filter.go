@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"time"
 
 	"contactbase/internal/webhook/filter"
 )
@@ -12,9 +13,10 @@ type evaluator struct {
 	webhooks func() ([]string, error) // the ids of all that exist
 
 	mu       sync.Mutex
-	compiled map[string]compiled // by webhook
-	limit    int                 // of compiled, before those of deleted webhooks are dropped
-	verdicts map[string]verdict  // by event
+	compiled map[string]compiled  // by webhook
+	limit    int                  // of compiled, before those of deleted webhooks are dropped
+	verdicts map[string]verdict   // by event
+	warned   map[string]time.Time // by tenant
 }
 
 type compiled struct {
@@ -32,10 +34,11 @@ type verdict struct {
 const (
 	minCompiled = 1_000
 	maxVerdicts = 4_000
+	warnEvery   = time.Hour
 )
 
 func newEvaluator(webhooks func() ([]string, error)) *evaluator {
-	return &evaluator{webhooks: webhooks, compiled: map[string]compiled{}, limit: minCompiled, verdicts: map[string]verdict{}}
+	return &evaluator{webhooks: webhooks, compiled: map[string]compiled{}, limit: minCompiled, verdicts: map[string]verdict{}, warned: map[string]time.Time{}}
 }
 
 // passes reports whether an event passes a webhook's filter, and adds the steps. An event passes if it could not be parsed, the filter fails, or
@@ -114,4 +117,15 @@ func (v *evaluator) remember(event string, decided verdict) {
 		clear(v.verdicts)
 	}
 	v.verdicts[event] = decided
+}
+
+// warns reports whether to warn about the filters of a tenant, which is not done for each event.
+func (v *evaluator) warns(tenant string, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now.Sub(v.warned[tenant]) < warnEvery {
+		return false
+	}
+	v.warned[tenant] = now
+	return true
 }

@@ -50,7 +50,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			return err
 		}
 	}
-	_, err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
+	err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
 		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
 		if err != nil || !there {
 			return nil, err

@@ -118,9 +118,12 @@ func Describe(err error) string {
 	return err.Error()
 }
 
-// Match reports whether the event passes the filter. An event passes if the evaluation fails: an event is never lost by the fault of a
-// filter.
+// Match reports whether the event passes the filter. An event passes if the evaluation fails or would take more than MaxSteps: an event is
+// never lost by the fault of a filter.
 func (f *Filter) Match(event *Event) (matches bool, err error) {
+	if f.Steps(event) > MaxSteps {
+		return true, ErrSteps
+	}
 	machine := vm.VM{MemoryBudget: maxMemory}
 	result, err := machine.Run(f.program, *event)
 	if err != nil {

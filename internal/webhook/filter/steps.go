@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -8,6 +9,9 @@ import (
 
 // MaxSteps is how many steps all filters of a tenant may take for one event, some 20 ms.
 const MaxSteps = 200_000
+
+// ErrSteps is why a filter is not evaluated that takes more steps than that.
+var ErrSteps = errors.New("takes too many steps for an event of this size, so the webhook receives it: use fewer operations on long texts")
 
 const (
 	chunk      = 64  // bytes that a text operation handles in a step
