@@ -9,7 +9,7 @@ func init() {
 		"SELECT NEW.`id`, NEW.`tenant`, coalesce((SELECT `id` FROM `events` ORDER BY rowid DESC LIMIT 1), '') " +
 		"WHERE EXISTS (SELECT 1 FROM `_fanOutAside` WHERE `tenant` = NEW.`tenant`); END"
 	const nextEvent = "(SELECT `id` FROM `events` WHERE `tenant` = OLD.`tenant` AND rowid > OLD.rowid ORDER BY rowid LIMIT 1)"
-	execute("1760000028_fan_out_aside.go",
+	execute("1760000029_fan_out_aside.go",
 		"CREATE TABLE `_fanOutAside` (`tenant` TEXT PRIMARY KEY NOT NULL, `event` TEXT NOT NULL, `webhook` TEXT NOT NULL DEFAULT '', "+
 			"`steps` INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID",
 		"CREATE TABLE `_fanOutSince` (`webhook` TEXT PRIMARY KEY NOT NULL, `tenant` TEXT NOT NULL, `event` TEXT NOT NULL) WITHOUT ROWID",

@@ -202,7 +202,7 @@ func (d *dispatcher) drained() (tenants []string) {
 }
 
 func (d *dispatcher) commit(now time.Time) Commit {
-	n := len(d.results)
+	n := min(len(d.results), commitSize)
 	if d.refused >= singleAfter {
 		n = min(n, 1)
 	}

@@ -60,9 +60,9 @@ type Missed struct {
 // Backlog is what is pending.
 type Backlog struct {
 	Pending      int64     // deliveries that are not over
-	FanOut       int64     // events without deliveries, after the fan-out cursor
+	FanOut       int64     // events without deliveries, after the fan-out cursor or set aside
 	Oldest       time.Time // when the oldest of both was made; zero if there is none
-	OldestFanOut time.Time // when the oldest event after the cursor was made; zero if there is none
+	OldestFanOut time.Time // when the oldest of these events was made; zero if there is none
 	Disabled     int64     // webhooks that are disabled
 }
 
@@ -73,7 +73,7 @@ type Backlog struct {
 // is decided by the state at the time when it happened, so a change of recipients calls FanOut in the same transaction first.
 type Participant interface {
 	// FanOut writes the deliveries of all events after the cursor: in the app's transaction, or if it is in none, in chunks, and only
-	// of the events that exist at the time of the call.
+	// of the events that exist at the time of the call. Tenants with events for many webhooks are only set aside: see FanOutAside.
 	FanOut(ctx context.Context, app core.App) error
 
 	// EraseContact redacts what is stored about a deleted contact: the payloads of its events, contact.deleted included, and the

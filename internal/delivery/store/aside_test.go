@@ -253,6 +253,9 @@ func TestAsideIsNotMissed(t *testing.T) {
 		}
 	}
 	recovered(0)
+	if backlog, err := f.store.Backlog(t.Context()); err != nil || backlog.FanOut != 1 || backlog.OldestFanOut.IsZero() {
+		t.Errorf("the backlog is %+v, %v", backlog, err)
+	}
 	if n, err := f.store.Prune(t.Context(), time.Now().Add(time.Hour)); n != 0 || err != nil {
 		t.Errorf("%d events are pruned, %v", n, err)
 	}
