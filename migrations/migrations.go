@@ -59,6 +59,15 @@ func execute(file string, statements ...string) {
 	m.Register(func(app core.App) error { return executeAll(app, file, statements) }, nil, file)
 }
 
+// revertible registers a migration that runs SQL statements, and others to revert them.
+func revertible(file string, statements, reverting []string) {
+	m.Register(
+		func(app core.App) error { return executeAll(app, file, statements) },
+		func(app core.App) error { return executeAll(app, file, reverting) },
+		file,
+	)
+}
+
 func executeAll(app core.App, file string, statements []string) error {
 	for _, statement := range statements {
 		if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
