@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/move"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
@@ -62,6 +63,21 @@ func TestFreezeDrains(t *testing.T) {
 	engine.Wake()
 	if err := engine.Stop(t.Context()); err != nil || len(arrived) != sent {
 		t.Errorf("%d deliveries of a frozen tenant are sent, %v", len(arrived)-sent, err)
+	}
+}
+
+// A frozen tenant has the deliveries of all events, also of those that many webhooks want.
+func TestFreezeFansOutToMany(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 1)
+	testkit.Execute(t, s.app, `INSERT INTO webhooks (id, tenant, url, secret, created, updated)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		SELECT printf('many%011d', i), {:tenant}, 'https://hooks.example.com', '', '', '' FROM n`, dbx.Params{"tenant": s.tenant})
+	id := testkit.Write(t, s.app, s.tenant, "", event.ContactUpdated)
+	s.freeze(t)
+	n := testkit.Count(t, s.app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook LIKE 'many%'", dbx.Params{"event": id})
+	if n != 1_000 {
+		t.Errorf("the event has %d deliveries", n)
 	}
 }
 

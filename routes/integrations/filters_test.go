@@ -38,6 +38,7 @@ func TestPreviewFilter(t *testing.T) {
 		`{` + acme0 + `,"tenant":"` + f.tenant + `","event":{"type":"contact.updated","data":{"company":"Acme 0"}}}`: `{"matches":true,"recent":{"matched":2,"rejected":1}}`,
 		`{"filter":"data.x.y == 1","tenant":"` + f.tenant + `"}`:                                                     `"error":"line 1, column`,
 		`{"filter":"data.compny == \"A\" || data.id == previous.company || type in [\"contact.created\", \"contact.create\"] || \"mail\" in changed || data.webhook.name == \"a\"","tenant":"` + f.tenant + `"}`: `"unknown":["data.compny","the type \"contact.create\"","\"mail\" in changed"]`,
+		`{"filter":"` + strings.Repeat("lower(data.name) == '' || ", 25) + `false","tenant":"` + f.tenant + `","event":{"data":{"name":"` + strings.Repeat("a", 100_000) + `"}}}`:                                `{"matches":true,"error":"takes too many steps`,
 		`{` + acme0 + `,"tenant":"` + other + `"}`: `{"matches":null,"recent":{"matched":0,"rejected":1}}`,
 	} {
 		got := admin.Do("POST", "/api/integrations/webhooks/preview-filter", body)
