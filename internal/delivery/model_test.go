@@ -42,7 +42,7 @@ var commands = []string{
 var contacts = []string{"one", "two"}
 
 // filters are those of the tenants' webhooks. All events pass. The second takes so many steps that its tenant's events are fanned out apart.
-var filters = []string{"len(type) >= 0", strings.Repeat("len(type) in 0..99 || ", 15) + "true"}
+var filters = []string{"len(type) >= 0", strings.Repeat("len(type) in 0..99 || ", 20) + "true"}
 
 // model is what the test knows.
 type model struct {

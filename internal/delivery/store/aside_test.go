@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// costly is a filter that takes a fortieth of the steps of an event, and that none matches.
+// costly is a filter that takes a twentieth of the steps of an event, and that none matches.
 var costly = strings.Repeat("len(type) in 100..9999 || ", 10) + "false"
 
 // addWebhooks adds n webhooks with a filter, and returns their ids.

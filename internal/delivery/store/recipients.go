@@ -15,8 +15,8 @@ import (
 const (
 	// manyRecipients is how many webhooks may want an event of a tenant that is fanned out together with those of others.
 	manyRecipients = 200
-	// manySteps is how many steps their filters may take for it: half a millisecond.
-	manySteps = 5_000
+	// manySteps is how many steps their filters may take for it: 2 ms at most.
+	manySteps = 20_000
 )
 
 // wanted returns the condition that a webhook w gets events of a type, given as an expression. A webhook without kinds gets those about

@@ -14,8 +14,8 @@ const MaxSteps = 200_000
 var ErrSteps = errors.New("takes too many steps for an event of this size, so the webhook receives it: use fewer operations on long texts")
 
 const (
-	chunk      = 64  // bytes that a text operation handles in a step
-	rangeSteps = 500 // of a filter with a range, whose elements maxMemory limits
+	chunk      = 64    // bytes that a text operation handles in a step
+	rangeSteps = 1_000 // of a filter with a range, whose elements maxMemory limits
 )
 
 // Steps returns how many steps an evaluation takes at most, each some 100 ns. The filter and the size of the event decide, not the clock, so that the
