@@ -227,6 +227,47 @@ func TestBrowserPortalExpires(t *testing.T) {
 	}
 }
 
+// A link that is opened while a member is signed in asks before it replaces the session, in an open page and in one that loads.
+func TestBrowserPortalAsksBeforeALink(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	ada := s.member(tenant, "ada@example.com", "admin")
+	b := s.newBrowser()
+	b.forgiven = "the server responded with a status"
+	b.enter("ada@example.com")
+	link := s.link(tenant, "viewer")
+	for _, loads := range []bool{false, true} {
+		b.portal("/keys", "API keys")
+		if loads {
+			b.open("/api/health") // otherwise only the fragment changes
+		}
+		b.open(link)
+		b.sees("You are signed in as ada@example.com.")
+		if address := evaluate[string](b, "location.href"); strings.Contains(address, "token") {
+			t.Errorf("the address is still %s", address)
+		}
+		b.look("portal-link")
+		b.click("Cancel")
+		b.portal("/keys", "API keys")
+		b.sees("New key")
+	}
+	b.open(link)
+	b.click("Open the link")
+	b.wait("the session of the link", `document.body.innerText.includes("Grace")`)
+	b.open(link) // of the same session
+	b.arrived("Overview")
+
+	b.run("sessionStorage.clear()")
+	b.open("/api/health")
+	b.enter("ada@example.com")
+	b.open("/api/health")
+	s.signIn().expect(http.StatusNoContent, http.MethodDelete, "/api/collections/tenant_members/records/"+ada, "")
+	b.open(link) // nobody's session is left
+	b.wait("the session of the link", `document.body.innerText.includes("Grace")`)
+}
+
 // withoutDashboard serves the server below a path, and refuses all that is the dashboard's.
 func (s *server) withoutDashboard() *server {
 	s.t.Helper()
@@ -270,6 +311,7 @@ func TestBrowserPortalViewer(t *testing.T) {
 	b.portal("/keys", "API keys")
 	b.sees("Only admins can create one.")
 	b.open(s.link(tenant, "viewer"))
+	b.click("Open the link")
 	b.arrived("Overview")
 
 	id := str(t, inbound, "id")

@@ -40,10 +40,12 @@ if (settings.accentColor) {
 }
 
 window.addEventListener("hashchange", () => {
+    const isNewSession = takeLinkToken();
     address.hash = location.hash;
-    if (takeLinkToken()) {
+    if (isNewSession) {
         location.reload();
     }
+    offerLink();
 });
 watch(() => (document.title = `${app.store.title} · ${settings.appName}`));
 setInterval(endSessionInTime, 1000);
@@ -53,12 +55,17 @@ const shown = store({ page: null });
 
 async function start() {
     takeLinkToken();
+    const { offered } = session;
     await finishOAuth2();
     if (session.token) {
         try {
             await loadMember();
         } catch (error) {
             if (!sessionStorage.getItem(tokenKey)) {
+                if (offered) {
+                    takeReason();
+                    startSession(offered);
+                }
                 return; // the session has ended: the page is loading again, which shows the reason
             }
             sessionStorage.setItem(reasonKey, errorText(error));
@@ -66,6 +73,7 @@ async function start() {
     }
     document.body.replaceChildren(t.main({ className: "app" }, pageHeader(), () => shown.page), toasts);
     router(Object.fromEntries(Object.entries(portalPages).map(([path, page]) => [path, show(page)])), { fallbackPath: integrationsPath });
+    offerLink();
 }
 
 /** @param {(route: Route<any>) => HTMLElement} page */

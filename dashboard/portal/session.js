@@ -10,6 +10,7 @@ const session = {
     token: sessionStorage.getItem(tokenKey) || "",
     /** @type {Member | null} */
     record: null,
+    offered: "", // the token of a link that was opened while somebody else is signed in
     mfaId: "", // of a sign-in that succeeded in one way, where a second one has to follow
     serverAhead: 0, // of the clock of this machine, in milliseconds
 };
@@ -32,15 +33,39 @@ function noteServerTime(response) {
     session.serverAhead = said ? said - Date.now() : 0;
 }
 
-/** Takes the token of a portal link out of the address, where it would stay in the history. Reports whether there was one. */
+/**
+ * Takes the token of a portal link out of the address, where it would stay in the history. Reports whether the session is now that of the link. While
+ * somebody else is signed in, the link waits for the answer to offerLink: a link from elsewhere must not change unnoticed who a person acts as.
+ */
 function takeLinkToken() {
     const token = location.hash.match(/^#token=(.*)$/)?.[1]?.replace(/[^\w.-]/g, ""); // such as a bracket after the link
-    if (token) {
-        window.history.replaceState(null, "", location.pathname);
-        sessionStorage.setItem(tokenKey, token);
-        session.token = token;
+    if (!token) {
+        return false;
     }
-    return Boolean(token);
+    if (session.token && !isOver() && payloadOf(session.token).id !== payloadOf(token).id) {
+        window.history.replaceState(null, "", location.pathname + integrationsPath); // a page, because a redirect to one would close the window
+        session.offered = token;
+        return false;
+    }
+    window.history.replaceState(null, "", location.pathname);
+    sessionStorage.setItem(tokenKey, token);
+    session.token = token;
+    return true;
+}
+
+/** Asks whether the session of a link may replace the current one. */
+function offerLink() {
+    const { record, offered } = session;
+    session.offered = "";
+    if (!offered || !record) {
+        return;
+    }
+    confirmDialog({
+        title: "Open the portal link?",
+        text: `You are signed in as ${memberLabel(record)}. The link signs you out, and signs you in as somebody else. Continue only if you trust its sender.`,
+        action: "Open the link",
+        run: async () => startSession(offered),
+    });
 }
 
 /** @param {string} token */
@@ -74,9 +99,13 @@ function sessionOver() {
     return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired or was revoked. Open it again from the application that you came from.";
 }
 
+function isOver() {
+    return Date.now() + session.serverAhead >= payloadOf(session.token).exp * 1000;
+}
+
 /** Lists get an empty answer with an expired token, so the page watches the time itself. */
 function endSessionInTime() {
-    if (session.token && Date.now() + session.serverAhead >= payloadOf(session.token).exp * 1000) {
+    if (session.token && isOver()) {
         endSession(sessionOver());
     }
 }
