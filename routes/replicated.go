@@ -93,7 +93,7 @@ func unacknowledged(cause error) *fault.Error {
 	}
 	return &fault.Error{
 		Code:       fault.Unreplicated,
-		Message:    "The change is written but not yet on the replica, and could be lost with this machine. Repeat the request with the same Idempotency-Key until it succeeds.",
+		Message:    "The change is written but not yet on the replica, and could be lost with this machine. Repeat the request with the same Idempotency-Key until it succeeds; after If-Match or If-None-Match, read the contact instead.",
 		RetryAfter: time.Second, Cause: cause,
 	}
 }

@@ -23,8 +23,8 @@ func setAside(e string) string {
 	return "EXISTS (SELECT 1 FROM `_fanOutAside` a CROSS JOIN `events` f ON f.`id` = a.`event` WHERE a.`tenant` = " + e + ".`tenant` AND f.rowid <= " + e + ".rowid)"
 }
 
-// positionSQL returns the position of the tenant ?1 and its event,
-// unless the cursor has yet to pass that. tenantAfterSQL returns the first event of the tenant ?1 after the event ?2.
+// positionSQL returns the position of the tenant ?1 and its event, unless the cursor has yet to pass that. tenantAfterSQL returns the first event of
+// the tenant ?1 after the event ?2.
 const (
 	positionSQL = "SELECT a.`webhook`, a.`steps`, e.rowid, e.`id`, e.`tenant`, e.`type`, e.`contact`, e.`created` " +
 		"FROM `_fanOutAside` a CROSS JOIN `events` e ON e.`id` = a.`event` WHERE a.`tenant` = ?1 AND e.rowid <= " + cursorRow
