@@ -102,7 +102,7 @@ func TestContactCommands(t *testing.T) {
 	if got := imported(append(column, file, "--refused", refused)...); got["created"] != 297.0 || got["refused"] != 3.0 {
 		t.Errorf("the import did %v", got)
 	}
-	if text, err := os.ReadFile(refused); err != nil || strings.Count(string(text), "\n") != 4 || !strings.Contains(string(text), `Müller 200;nonsense;e200;email: `) {
+	if text, err := os.ReadFile(refused); err != nil || strings.Count(string(text), "\n") != 4 || !strings.Contains(string(text), `Müller 200;nonsense;e200;"email: `) {
 		t.Errorf("the refused rows are %s (%v)", text, err)
 	}
 	if got := imported(append(column, refused, "--dryRun")...); got["rows"] != 3.0 || got["refused"] != 3.0 {

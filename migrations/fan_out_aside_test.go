@@ -59,7 +59,7 @@ func TestFanOutAsideIsReverted(t *testing.T) {
 	} {
 		execute(t, app, statement)
 	}
-	const file = "1760000028_fan_out_aside.go"
+	const file = "1760000029_fan_out_aside.go"
 	for _, migration := range core.AppMigrations.Items() {
 		if migration.File == file {
 			if err := app.RunInTransaction(migration.Down); err != nil {

@@ -62,9 +62,9 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	const burst = 2
-	tenant := testkit.Record(t, i, "tenants", map[string]any{"name": "Limited", "apiEnabled": true, "rateLimit": burst * 6}).Id
 	for kind, exchanges := range map[string][]exchange{"good": goodCalls, "bad": badCalls, "other": otherMessages} {
 		for _, x := range exchanges {
+			tenant := testkit.Record(t, i, "tenants", map[string]any{"name": "Limited", "apiEnabled": true, "rateLimit": burst * 6}).Id
 			key := testkit.Key(t, i, tenant)
 			answer := i.post(t, key, x.message, x.header...)
 			var object struct {

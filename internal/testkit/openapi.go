@@ -31,7 +31,7 @@ import (
 // succeeded (a status below 400), because many tests send invalid requests. The bodies are separate parameters, because those of req and res
 // may have been read. Parallel tests may call it.
 //
-// A path or method that is not described must have the described response 404 or 405, or 400 if the URL is not UTF-8. HEAD is validated like
+// A path or method that is not described must have the described response 404 or 405, 400 if the URL is not UTF-8, or 429. HEAD is validated like
 // GET. Credentials are ignored.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
@@ -87,6 +87,7 @@ var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
 // openAPIRequest returns a copy of the request with its body.
 func openAPIRequest(req *http.Request, body []byte) *http.Request {
 	req = req.Clone(req.Context())
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // which the validator cannot decode
 	req.Body, req.GetBody = io.NopCloser(bytes.NewReader(body)), nil
 	req.ContentLength = int64(len(body))
 	if req.Method == "" {
@@ -110,11 +111,11 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 	}
 	item, template := o.findPath(asked)
 	if item == nil {
-		return o.checkUndescribed("the path", []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, req, res, body)
+		return o.checkUndescribed("the path", []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusTooManyRequests}, req, res, body)
 	}
 	operation := helpers.ExtractOperation(asked, item)
 	if operation == nil {
-		return o.checkUndescribed("the method", []int{http.StatusBadRequest, http.StatusMethodNotAllowed}, req, res, body)
+		return o.checkUndescribed("the method", []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests}, req, res, body)
 	}
 	described := responseFor(operation, res.StatusCode)
 	if described == nil {
@@ -145,6 +146,7 @@ func (o *openAPI) checkUndescribed(what string, allowed []int, req *http.Request
 	}
 	name := map[int]string{
 		http.StatusBadRequest: "PlainInvalidParameter", http.StatusNotFound: "NotFound", http.StatusMethodNotAllowed: "MethodNotAllowed",
+		http.StatusTooManyRequests: "PlainRateLimited", // of a member
 	}[res.StatusCode]
 	return o.checkResponse(o.model.Components.Responses.GetOrZero(name), req, res, body)
 }

@@ -145,7 +145,7 @@ func TestValidateExchange(t *testing.T) {
 		"undescribed status":          {request: "GET " + ada, status: 202, answer: one, contradicts: "the status 202 is not described for GET /api/ext/v1/contacts/{id}"},
 		"status of another operation": {request: "GET " + ada, status: 201, answer: one, contradicts: "the status 201 is not described"},
 		"405 on a described method":   {request: "GET " + ada, status: 405, answered: []string{"Allow: GET"}, answer: failure("method_not_allowed"), contradicts: "the status 405 is not described"},
-		"undescribed method":          {request: "DELETE " + ada, status: 204, contradicts: "the method is not described, so its status must be one of [400 405]"},
+		"undescribed method":          {request: "DELETE " + ada, status: 204, contradicts: "the method is not described, so its status must be one of [400 405 429]"},
 		"undescribed path":            {request: "GET /api/ext/v1/deals", status: 200, answer: list, contradicts: "the path is not described"},
 		"405 without Allow":           {request: "DELETE " + ada, status: 405, answer: failure("method_not_allowed"), contradicts: "response header Allow: it is missing"},
 		"404 of PocketBase":           {request: "GET /api/ext/v1/deals", status: 404, answer: `{"data":{},"message":"Not found.","status":404}`, contradicts: "missing property 'error'"},

@@ -105,7 +105,7 @@ export interface paths {
          * @description Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
          *     own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
          *
-         *     The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+         *     The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
          *     limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
          *     The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
          *     and the message states the maximum number of items. Emits the same events as single writes.
@@ -153,7 +153,8 @@ export interface paths {
          *     be, and writes nothing.
          *
          *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
-         *     deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+         *     deleted contact, and `contact.updated` for this one, if anything changed, and for each other contact whose relation
+         *     moved. See [Duplicates](/docs/duplicates).
          */
         post: operations["mergeContacts"];
         delete?: never;
@@ -598,8 +599,8 @@ export interface paths {
         put?: never;
         /**
          * Preview a webhook's filter
-         * @description Compiles a filter and evaluates it on the last 100 events of the tenant. If you specify one event, also evaluates it
-         *     on that one. Stores nothing. Members with the role `admin` may call it for their tenant.
+         * @description Compiles a filter and evaluates it on the last 100 events of the tenant, or on fewer if they are long or the filter
+         *     takes many steps. If you specify one event, also evaluates it on that one. Stores nothing. Members with the role `admin` may call it for their tenant.
          */
         post: operations["previewWebhookFilter"];
         delete?: never;
@@ -3542,7 +3543,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: the body exceeds 4 MiB, or the batch costs more requests than the key's burst. */
+        /** @description `payload_too_large`: the body exceeds 4 MiB, an item exceeds 64 KiB, or the batch costs more requests than the key's burst. */
         BatchTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3571,7 +3572,8 @@ export interface components {
             };
         };
         /**
-         * @description `rate_limited`: your key has used up its requests, or your address has sent too many invalid keys. Wait for
+         * @description `rate_limited`: your key or all keys of your tenant together have used up their requests, or your address has sent
+         *     too many invalid keys. Wait for
          *     `Retry-After` seconds, then retry with backoff.
          */
         RateLimited: {

@@ -1202,7 +1202,7 @@ type ClientInterface interface {
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+	// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
 	// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
 	// and the message states the maximum number of items. Emits the same events as single writes.
@@ -1220,7 +1220,7 @@ type ClientInterface interface {
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+	// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
 	// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
 	// and the message states the maximum number of items. Emits the same events as single writes.
@@ -1304,7 +1304,8 @@ type ClientInterface interface {
 	// be, and writes nothing.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
-	// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+	// deleted contact, and `contact.updated` for this one, if anything changed, and for each other contact whose relation
+	// moved. See [Duplicates](/docs/duplicates).
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1322,7 +1323,8 @@ type ClientInterface interface {
 	// be, and writes nothing.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
-	// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+	// deleted contact, and `contact.updated` for this one, if anything changed, and for each other contact whose relation
+	// moved. See [Duplicates](/docs/duplicates).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1426,7 +1428,7 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 // limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
 // The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
 // and the message states the maximum number of items. Emits the same events as single writes.
@@ -1454,7 +1456,7 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 // limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
 // The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
 // and the message states the maximum number of items. Emits the same events as single writes.
@@ -1598,7 +1600,8 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 // be, and writes nothing.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
-// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+// deleted contact, and `contact.updated` for this one, if anything changed, and for each other contact whose relation
+// moved. See [Duplicates](/docs/duplicates).
 //
 // Takes any type of body and a specified content type.
 //
@@ -1626,7 +1629,8 @@ func (c *Client) MergeContactsWithBody(ctx context.Context, id ContactId, params
 // be, and writes nothing.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.deleted` with `mergedInto` for each
-// deleted contact, and `contact.updated` if anything changed. See [Duplicates](/docs/duplicates).
+// deleted contact, and `contact.updated` for this one, if anything changed, and for each other contact whose relation
+// moved. See [Duplicates](/docs/duplicates).
 //
 // Takes a body of the `application/json` content type.
 //
