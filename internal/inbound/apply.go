@@ -3,12 +3,10 @@ package inbound
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
 )
@@ -82,7 +80,7 @@ func (r *Request) apply(tx core.App, show bool) (_ *Outcome, err error) {
 func (r *Request) batchOf(tx core.App) (*contact.Batch, error) {
 	var externalIDs, emails []string
 	for _, item := range r.items {
-		for _, key := range item.Keys() {
+		for _, key := range item.Match {
 			switch key.Field {
 			case payload.FieldExternalID:
 				externalIDs = append(externalIDs, key.Value)
@@ -114,61 +112,38 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Err != nil:
 		result.fail(item.Err)
 		return nil //nolint:nilerr // the item fails, the request continues
-	case item.Action != payload.Upsert && item.Action != payload.Delete:
-		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
-		return nil
 	case item.Action == payload.Delete && a.webhook.Access != AccessFull:
 		result.ignore("deletions need the access level full")
 		return nil
 	}
-	if item.Chain != nil {
-		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
-		if err != nil || known {
-			result.ignore("this change originated here or was already applied here")
-			return err
-		}
-	}
-	found, key, err := a.match(item.Item)
-	if err != nil {
-		return err
-	}
+	found, err := a.match(item.Match)
 	switch {
+	case err != nil:
+		return err
 	case item.Action == payload.Delete && found == nil:
 		result.Status = Ignored
 		return nil
 	case item.Action == payload.Delete:
-		return a.remove(found.ID, item.cause(), result)
-	case found == nil && key.Only:
+		return a.remove(found.ID, result)
+	case item.Action == payload.Update && found == nil:
 		result.fail(fault.New(fault.NotFound, "no contact has this ID"))
 		return nil
-	case item.Chain != nil:
-		if err := item.continueChain(a.tx, found, key); err != nil {
-			return err
-		}
 	}
 	return a.upsert(found, item, result)
 }
 
-// continueChain turns another installation's change into a change of the contact found by key, nil if none was.
-func (r *readItem) continueChain(app core.App, found *contact.Contact, key payload.Key) error {
-	if found != nil {
-		r.Item = r.Against(key, local(found))
-	}
-	err := r.check(app)
-	if err == nil && r.invalid == nil {
-		r.changes = r.changes.CausedBy(r.Chain.EventID)
-	}
-	return err
-}
-
 func (a application) upsert(found *contact.Contact, item readItem, result *Result) error {
-	result.Warnings = append(result.Warnings, item.warnings...)
-	if len(item.invalid) > 0 {
-		result.done("", nil, item.invalid)
+	write := item.update
+	if found == nil {
+		write = item.create
+	}
+	result.Warnings = append(result.Warnings, write.warnings...)
+	if len(write.invalid) > 0 {
+		result.done("", nil, write.invalid)
 		return nil
 	}
 	if found == nil {
-		a.batch.Create(item.changes, func(c *contact.Contact, refused fault.Fields) {
+		a.batch.Create(write.changes, func(c *contact.Contact, refused fault.Fields) {
 			result.done(Created, c, refused)
 			if refused["name"].Code == fault.CodeRequired && len(item.Missing) > 0 {
 				result.Error.Message += "; " + payload.MissingWarning(item.Missing)
@@ -176,7 +151,7 @@ func (a application) upsert(found *contact.Contact, item readItem, result *Resul
 		})
 		return nil
 	}
-	c, changed, err := a.batch.Update(found.ID, item.changes)
+	c, changed, err := a.batch.Update(found.ID, write.changes)
 	var refused fault.Fields
 	if err != nil && !errors.As(err, &refused) {
 		return err
@@ -199,8 +174,8 @@ func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 }
 
 // remove deletes a contact. If an admin's relation prevents it, the item fails and changes nothing.
-func (a application) remove(id, cause string, result *Result) error {
-	err := a.batch.Delete(id, cause)
+func (a application) remove(id string, result *Result) error {
+	err := a.batch.Delete(id, "")
 	var used *fault.Error
 	if errors.As(err, &used) && used.Code == fault.InUse {
 		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Message))
@@ -208,14 +183,6 @@ func (a application) remove(id, cause string, result *Result) error {
 	}
 	result.Status, result.ID = Deleted, id
 	return err
-}
-
-// cause returns the event that the item forwards, "" for an ordinary item.
-func (r *readItem) cause() string {
-	if r.Chain == nil {
-		return ""
-	}
-	return r.Chain.EventID
 }
 
 func (r *Result) ignore(why string) {
@@ -226,43 +193,24 @@ func (r *Result) fail(why *fault.Error) {
 	r.Status, r.Error = Failed, why
 }
 
-// match finds the item's contact and the key that found it, nil if there is none.
-func (a application) match(item payload.Item) (*contact.Contact, payload.Key, error) {
-	for _, key := range item.Keys() {
+// match returns the contact that the first key finds, nil if none does.
+func (a application) match(keys []payload.Key) (*contact.Contact, error) {
+	for _, key := range keys {
 		found, err := a.find(key)
-		if err == nil && key.Unlinked && !key.Fits(local(found)) {
-			continue
-		}
-		if err == nil || key.Only && errors.Is(err, contact.ErrNotFound) {
-			return found, key, nil
-		}
 		if !errors.Is(err, contact.ErrNotFound) {
-			return nil, key, err
+			return found, err
 		}
 	}
-	return nil, payload.Key{}, nil
+	return nil, nil
 }
 
 func (a application) find(key payload.Key) (*contact.Contact, error) {
-	switch {
-	case key.Field == payload.FieldID:
+	switch key.Field {
+	case payload.FieldID:
 		return a.batch.Find(key.Value)
-	case key.Field == payload.FieldExternalID:
+	case payload.FieldExternalID:
 		return a.batch.FindByExternalID(key.Value)
-	case key.Unlinked:
-		return a.batch.FindUnlinkedByEmail(key.Value)
 	default:
 		return a.batch.FindByEmail(key.Value)
 	}
-}
-
-func local(c *contact.Contact) payload.Local {
-	updated, _ := time.Parse(time.RFC3339, c.Updated) // the zero time if it is invalid
-	values := map[string]string{}
-	for name, value := range c.Values() {
-		if value != nil {
-			values[name] = payload.Text(value)
-		}
-	}
-	return payload.Local{Values: values, Updated: updated}
 }

@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -11,19 +12,24 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// readItem is an item as far as it can be read before its contact is known.
+// readItem is an item that was checked before its contact is known.
 type readItem struct {
 	payload.Item
-	changes  contact.Changes // what to write; for another installation's event, set once its contact is known
-	warnings []string        // about the changes
-	invalid  fault.Fields    // why the changes cannot be written
+	create, update write // what to write to a new contact, and to one that was found
+}
+
+// write is what to write to a contact.
+type write struct {
+	changes  contact.Changes
+	warnings []string     // about the changes
+	invalid  fault.Fields // why the changes cannot be written
 }
 
 // readOf checks the item's properties. Unknown ones are ignored with a warning. There may be tens of thousands, which are freed
 // here.
 func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
-	if item.Err != nil || item.Action != payload.Upsert {
+	if item.Err != nil || item.Action == payload.Delete {
 		read.Extra = nil
 		return read, nil //nolint:nilerr // the item fails, the request continues
 	}
@@ -45,15 +51,21 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 			read.Extra[name] = item.Extra[name]
 		}
 	}
-	if item.Chain != nil { // its changes depend on the contact
-		return read, nil
+	if read.create, err = writeOf(app, read.Fields, read.Extra); err != nil || !item.IsEvent() {
+		read.update = read.create
+		return read, err
 	}
-	return read, read.check(app)
+	unchanged := func(name string, _ any) bool { return !slices.Contains(item.Changed, name) }
+	fields, extra := maps.Clone(read.Fields), maps.Clone(read.Extra)
+	maps.DeleteFunc(fields, unchanged)
+	maps.DeleteFunc(extra, unchanged)
+	read.update, err = writeOf(app, fields, extra)
+	return read, err
 }
 
 // foreignRelations returns the names of the relations in another installation's event: their IDs belong to its records.
 func foreignRelations(app core.App, item payload.Item) (names []string, err error) {
-	if item.Chain == nil {
+	if !item.IsEvent() {
 		return nil, nil
 	}
 	fields, err := contact.CustomFields(app)
@@ -65,26 +77,23 @@ func foreignRelations(app core.App, item payload.Item) (names []string, err erro
 	return names, err
 }
 
-// check turns the item's properties into changes. An invalid phone number is only a warning: the contact matters more. It stores
-// the errors of the properties in invalid; its error is a defect of this program.
-func (r *readItem) check(app core.App) error {
-	input, _, err := contact.CustomInput(app, r.Extra)
+// writeOf turns an item's properties into changes. An invalid phone number is only a warning: the contact matters more. The errors
+// of the properties are in the result; the other error is a defect of this program.
+func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
+	input, _, err := contact.CustomInput(app, extra)
 	if err != nil {
-		return err
+		return w, err
 	}
-	for name, value := range r.Fields {
-		input[name] = value
-	}
+	maps.Copy(input, fields)
 	var faults fault.Fields
-	r.changes, err = contact.ParseChanges(app, input)
+	w.changes, err = contact.ParseChanges(app, input)
 	if errors.As(err, &faults) && faults[payload.FieldPhone].Code != "" {
-		r.warnings = append(r.warnings, "phone ignored: it "+faults[payload.FieldPhone].Message)
+		w.warnings = []string{"phone ignored: it " + faults[payload.FieldPhone].Message}
 		delete(input, payload.FieldPhone)
-		r.changes, err = contact.ParseChanges(app, input)
+		w.changes, err = contact.ParseChanges(app, input)
 	}
 	if errors.As(err, &faults) {
-		r.invalid = faults
-		return nil
+		w.invalid, err = faults, nil
 	}
-	return err
+	return w, err
 }

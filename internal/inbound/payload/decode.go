@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"strconv"
@@ -29,26 +30,58 @@ const (
 	maxValue = 64 << 10
 )
 
-// Action is what to do with a contact. Any other value than the two constants is the text that was sent, for the error message.
+// Action is what to do with a contact.
 type Action string
 
-// The actions.
+// The actions. Senders know upsert and delete.
 const (
+	Create Action = "create" // an upsert without a key
+	Update Action = "update" // an upsert by the contact's id
 	Upsert Action = "upsert"
 	Delete Action = "delete"
 )
 
-// Item is one contact to apply. Keys says how to find it, Against what to write to a contact that was found.
+// Key is one way to find a contact.
+type Key struct {
+	Field string // FieldID, FieldExternalID or FieldEmail (ignoring case; the oldest contact if several share it)
+	Value string
+}
+
+// Item is one contact to apply.
 type Item struct {
-	ID         *string        // the contact's id; nil = not sent
-	ExternalID *string        // the sender's id; nil = not sent or no value
-	Fields     map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
-	Extra      map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
-	Action     Action
-	Warnings   []string
-	Missing    []string     // the fields whose paths find nothing in the payload
-	Err        *fault.Error // why the item cannot be applied; then only Warnings is also valid
-	Chain      *Chain       // set if the item is an event of another Contactbase
+	Action   Action
+	Match    []Key          // the first key that finds a contact counts
+	Fields   map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
+	Extra    map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
+	Changed  []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
+	Warnings []string
+	Missing  []string     // the fields whose paths find nothing in the payload
+	Err      *fault.Error // why the item cannot be applied; then only Warnings is also valid
+}
+
+// IsEvent reports whether the item is an event of another Contactbase.
+func (it *Item) IsEvent() bool { return it.Changed != nil }
+
+// finish checks the action, and sets how to find the contact: by its id alone if it was sent, otherwise by externalId, then by email.
+func (it *Item) finish() {
+	switch {
+	case it.Err != nil || it.IsEvent():
+		return
+	case it.Action != Upsert && it.Action != Delete:
+		it.Err = fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", it.Action))
+		return
+	case it.Match == nil:
+		for _, name := range []string{FieldExternalID, FieldEmail} {
+			if text, ok := it.Fields[name].(string); ok {
+				it.Match = append(it.Match, Key{name, text})
+			}
+		}
+	case it.Action == Upsert:
+		it.Action = Update
+	}
+	if it.Action == Upsert && it.Match == nil {
+		it.Action = Create
+	}
 }
 
 // fail rejects the item because of one of its fields.
@@ -80,6 +113,7 @@ func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
 		return Payload{}, err
 	}
 	for i := range p.Items {
+		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
 	}
 	return p, nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
-	"time"
 
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
@@ -40,7 +39,7 @@ func TestEventIsRecognised(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			chained := len(p.Items) == 1 && p.Items[0].Chain != nil
+			chained := len(p.Items) == 1 && p.Items[0].IsEvent()
 			if chained != tt.chained || tt.ping != (len(p.Items) == 0) {
 				t.Errorf("got %+v", p)
 			}
@@ -77,7 +76,7 @@ func decodeEventItem(t *testing.T, kind event.Kind, data, previous string) Item 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Items) != 1 || p.Items[0].Chain == nil {
+	if len(p.Items) != 1 || !p.Items[0].IsEvent() {
 		t.Fatalf("not an event: %s", body)
 	}
 	return p.Items[0]
@@ -87,13 +86,16 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, body string
+		action     Action
 		want       []Key
 	}{
-		{"nothing", `{"name":"Ada"}`, nil},
-		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, []Key{{Field: "id", Value: "abc", Only: true}}},
-		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, []Key{{Field: "externalId", Value: "7"}, {Field: "email", Value: "a@example.com"}}},
-		{"no value is not a key", `{"externalId":null,"email":""}`, nil},
-		{"a deletion", `{"action":"delete","email":"a@example.com"}`, []Key{{Field: "email", Value: "a@example.com"}}},
+		{"nothing", `{"name":"Ada"}`, Create, nil},
+		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, Update, []Key{{"id", "abc"}}},
+		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, Upsert, []Key{{"externalId", "7"}, {"email", "a@example.com"}}},
+		{"no value is not a key", `{"externalId":null,"email":""}`, Create, nil},
+		{"a deletion", `{"action":"delete","email":"a@example.com"}`, Delete, []Key{{"email", "a@example.com"}}},
+		{"a deletion by id", `{"action":"delete","id":"abc"}`, Delete, []Key{{"id", "abc"}}},
+		{"a deletion of nobody", `{"action":"delete"}`, Delete, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,133 +104,41 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.Items[0].Keys(); !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("got %+v, want %+v", got, tt.want)
+			if got := p.Items[0]; got.Action != tt.action || !reflect.DeepEqual(got.Match, tt.want) {
+				t.Errorf("got %s %+v, want %s %+v", got.Action, got.Match, tt.action, tt.want)
 			}
 		})
 	}
 }
 
-func TestKeysOfEvents(t *testing.T) {
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name           string
 		kind           event.Kind
 		data, previous string
-		want           []Key
+		match          string // the externalId of the copy
+		externalID     string // that it gets
+		changed        []string
 	}{
-		{
-			"a contact without an externalId", event.ContactCreated, `{"id":"a1","name":"Ada","email":"a@example.com","externalId":null}`, "null",
-			[]Key{{Field: "id", Value: "a1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "email", Value: "a@example.com", Unlinked: true, names: []string{"Ada"}, link: linkFill}},
-		},
-		{
-			"a contact with an externalId", event.ContactCreated, `{"id":"b1","email":null,"externalId":"a1"}`, "null",
-			[]Key{
-				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkKeep},
-				{Field: "externalId", Value: "b1", link: linkSet},
-			},
-		},
-		{
-			"what changed", event.ContactUpdated, `{"id":"b1","email":"new@example.com","externalId":null}`, `{"externalId":"a1","email":"old@example.com"}`,
-			[]Key{
-				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "b1", link: linkSet},
-				{Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkFill},
-				{Field: "email", Value: "new@example.com", Unlinked: true, link: linkFill}, {Field: "email", Value: "old@example.com", Unlinked: true, link: linkFill},
-			},
-		},
-		{
-			"a deletion is never matched by email", event.ContactDeleted, `{"id":"b1","email":"a@example.com","externalId":"a1"}`, "null",
-			[]Key{
-				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkKeep},
-				{Field: "externalId", Value: "b1", link: linkSet},
-			},
-		},
+		{"a creation", event.ContactCreated, `{"id":"a1","name":"Ada","externalId":null}`, "null", "a1", "a1", []string{"externalId"}},
+		{"a creation with an externalId", event.ContactCreated, `{"id":"a1","externalId":"7"}`, "null", "7", "7", []string{"externalId"}},
+		{"a change", event.ContactUpdated, `{"id":"a1","name":"Ada","phone":"+1","plan":"pro"}`, `{"plan":null,"name":"Bea"}`, "a1", "a1", []string{"externalId", "name", "plan"}},
+		{"a first externalId", event.ContactUpdated, `{"id":"a1","externalId":"7"}`, `{"externalId":null}`, "a1", "7", []string{"externalId"}},
+		{"another externalId", event.ContactUpdated, `{"id":"a1","externalId":"8"}`, `{"externalId":"7"}`, "7", "8", []string{"externalId"}},
+		{"no externalId any more", event.ContactUpdated, `{"id":"a1","externalId":null}`, `{"externalId":"7","name":null}`, "7", "a1", []string{"externalId", "name"}},
+		{"a deletion", event.ContactDeleted, `{"id":"a1","email":"a@example.com","externalId":"7"}`, "null", "7", "7", []string{"externalId"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := decodeEventItem(t, tt.kind, tt.data, tt.previous).Keys(); !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("got\n%+v, want\n%+v", got, tt.want)
+			it := decodeEventItem(t, tt.kind, tt.data, tt.previous)
+			if (it.Action == Delete) != (tt.kind == event.ContactDeleted) || it.Fields["externalId"] != tt.externalID {
+				t.Errorf("got %+v", it)
+			}
+			if want := []Key{{"externalId", tt.match}}; !reflect.DeepEqual(it.Match, want) || !reflect.DeepEqual(it.Changed, tt.changed) {
+				t.Errorf("got %v %v, want %v %v", it.Match, it.Changed, want, tt.changed)
 			}
 		})
-	}
-}
-
-func TestAgainst(t *testing.T) {
-	t.Parallel()
-	type values = map[string]string
-	const before, then, after = "2026-01-01T10:00:00.000Z", "2026-01-01T11:00:00.000Z", "2026-01-01T12:00:00.000Z"
-	tests := []struct {
-		name           string
-		kind           event.Kind
-		data, previous string
-		link           link
-		local          values
-		localUpdated   string
-		want           map[string]any
-	}{
-		{"unchanged values are not written", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"name": "Ada"}, before, map[string]any{}},
-		{"a creation fills", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"phone": "+1"}, after, map[string]any{"name": "Ada"}},
-		{"a later creation overwrites", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, before, map[string]any{"name": "Ada"}},
-		{"an earlier creation does not", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
-		{"a tie changes nothing", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, then, map[string]any{}},
-
-		{"a change is written", event.ContactUpdated, `{"name":"New","phone":null}`, `{"name":"Old","phone":"+1"}`, linkKeep, values{"name": "Old", "phone": "+1"}, after, map[string]any{"name": "New", "phone": nil}},
-		{"unchanged fields are not written", event.ContactUpdated, `{"name":"New","company":"There"}`, `{"name":"Old"}`, linkKeep, values{"name": "Old", "company": "Here"}, before, map[string]any{"name": "New"}},
-		{"a later change of the same field counts", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, before, map[string]any{"name": "New"}},
-		{"an earlier change does not", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, after, map[string]any{}},
-		{"a custom field", event.ContactUpdated, `{"plan":"pro","vip":"true"}`, `{"plan":null}`, linkKeep, values{}, after, map[string]any{"plan": "pro"}},
-		{"an update that does not say what changed", event.ContactUpdated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
-
-		{"ours stays", event.ContactCreated, `{"externalId":"a1"}`, "null", linkKeep, values{"externalId": "crm-7"}, before, map[string]any{}},
-		{"linked by the id there", event.ContactCreated, `{"externalId":null}`, "null", linkFill, values{}, after, map[string]any{"externalId": "x1"}},
-		{"linked by the externalId there", event.ContactCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{}, after, map[string]any{"externalId": "crm-7"}},
-		{"already linked", event.ContactCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{"externalId": "crm-8"}, before, map[string]any{}},
-		{"a copy gets the new externalId", event.ContactUpdated, `{"externalId":"crm-7"}`, `{"externalId":null}`, linkSet, values{"externalId": "x1"}, after, map[string]any{"externalId": "crm-7"}},
-		{"a copy falls back to the id there", event.ContactUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkSet, values{"externalId": "crm-7"}, after, map[string]any{"externalId": "x1"}},
-		{"the same contact is cleared", event.ContactUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkAsSent, values{"externalId": "crm-7"}, after, map[string]any{"externalId": nil}},
-		{"the same contact without a change", event.ContactUpdated, `{"externalId":null}`, `{"name":null}`, linkAsSent, values{"externalId": "crm-7"}, before, map[string]any{}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var data map[string]any
-			if err := json.Unmarshal([]byte(tt.data), &data); err != nil {
-				t.Fatal(err)
-			}
-			data["id"], data["updatedAt"] = "x1", then
-			raw, err := json.Marshal(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			updated, err := time.Parse(time.RFC3339, tt.localUpdated)
-			if err != nil {
-				t.Fatal(err)
-			}
-			item := decodeEventItem(t, tt.kind, string(raw), tt.previous)
-			reduced := item.Against(Key{link: tt.link}, Local{Values: tt.local, Updated: updated})
-			got := reduced.Fields
-			for name, v := range reduced.Extra {
-				got[name] = v
-			}
-			if !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-			if again := decodeEventItem(t, tt.kind, string(raw), tt.previous); !reflect.DeepEqual(item, again) {
-				t.Error("Against changed the item")
-			}
-		})
-	}
-}
-
-func TestAgainstLeavesOrdinaryItemsAlone(t *testing.T) {
-	t.Parallel()
-	p, err := Decode(asJSON, []byte(`{"name":"Ada","phone":null,"plan":"pro"}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := p.Items[0].Against(Key{Field: "email"}, Local{Values: map[string]string{"name": "Ada", "phone": "+1"}})
-	if !reflect.DeepEqual(got, p.Items[0]) {
-		t.Errorf("got %+v", got)
 	}
 }

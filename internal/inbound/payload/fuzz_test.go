@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -68,9 +69,6 @@ func FuzzDecode(f *testing.F) {
 
 func checkItem(t *testing.T, it Item) {
 	t.Helper()
-	if !utf8.ValidString(string(it.Action)) || len(it.Action) > 100 {
-		t.Fatalf("action %q", it.Action)
-	}
 	for _, w := range it.Warnings {
 		if len(w) > 10_000 || !utf8.ValidString(w) {
 			t.Fatalf("warning %q", w)
@@ -81,6 +79,9 @@ func checkItem(t *testing.T, it Item) {
 			t.Fatalf("error %+v", it.Err)
 		}
 		return
+	}
+	if !slices.Contains([]Action{Create, Update, Upsert, Delete}, it.Action) {
+		t.Fatalf("action %q", it.Action)
 	}
 	for name, v := range it.Fields {
 		if !isField(name) {
@@ -98,16 +99,13 @@ func checkItem(t *testing.T, it Item) {
 			checkValue(t, v)
 		}
 	}
-	if (it.ExternalID == nil) != (it.Fields[FieldExternalID] == nil) || it.ID != nil && *it.ID == "" {
+	if it.Action == Create != (it.Match == nil) && it.Action != Delete {
 		t.Fatalf("keys %+v", it)
 	}
-	for _, key := range it.Keys() {
+	for _, key := range it.Match {
 		if key.Value == "" {
 			t.Fatalf("key %+v", key)
 		}
-		local := Local{Values: map[string]string{"name": "x"}}
-		key.Fits(local)
-		it.Against(key, local)
 	}
 }
 

@@ -124,12 +124,9 @@ func (it *Item) warn(of string, names []string) {
 func (it *Item) set(name, text string) {
 	switch {
 	case name == FieldID:
-		it.ID = &text
+		it.Match = []Key{{FieldID, text}}
 	case isField(name):
 		it.Fields[name] = text
-		if name == FieldExternalID {
-			it.ExternalID = &text
-		}
 	default:
 		it.Extra[name] = text
 	}

@@ -83,22 +83,24 @@ func TestMapping(t *testing.T) {
 	item := func(fields object) Item {
 		it := Item{Fields: object{}, Extra: object{}, Action: Upsert}
 		for name, v := range fields {
-			switch name {
-			case "id":
-				it.ID = ptr(v.(string))
-				continue
-			case "externalId":
-				it.ExternalID = ptr(v.(string))
-			}
-			if isField(name) {
+			switch {
+			case name == FieldID:
+				it.Match = []Key{{FieldID, v.(string)}}
+			case isField(name):
 				it.Fields[name] = v
-			} else {
+			default:
 				it.Extra[name] = v
 			}
 		}
+		it.finish()
 		return it
 	}
 	with := func(it Item, change func(*Item)) Item { change(&it); return it }
+	refused := func(it Item, action string) Item {
+		r := refusedAction(action)
+		it.Action, it.Match, it.Err = r.Action, nil, r.Err
+		return it
+	}
 	gone := func(it Item) Item { it.Action = Delete; return it }
 	a, b := object{"email": "a@example.com"}, object{"email": "b@example.com"}
 
@@ -140,9 +142,9 @@ func TestMapping(t *testing.T) {
 		{"upsert or delete", `{"action":"a","fields":{"email":"e"}}`, `{"a":"DELETE","e":"a@example.com"}`, []Item{gone(item(a))}, false},
 		{"no action", `{"action":"a","fields":{"email":"e"}}`, `{"e":"a@example.com"}`, []Item{item(a)}, false},
 		{"another action", `{"action":"a","fields":{"email":"e"}}`, `{"a":"person.gone","e":"a@example.com"}`,
-			[]Item{with(item(a), func(it *Item) { it.Action = "person.gone" })}, false},
+			[]Item{with(item(a), func(it *Item) { *it = refused(*it, "person.gone") })}, false},
 		{"an action that is a list", `{"action":"a","fields":{"email":"e"}}`, `{"a":["delete"],"e":"a@example.com"}`,
-			[]Item{with(item(a), func(it *Item) { it.Action = "a list or an object" })}, false},
+			[]Item{with(item(a), func(it *Item) { *it = refused(*it, "a list or an object") })}, false},
 		{"deleteWhen", `{"action":"t","deleteWhen":["gone",5,true],"items":"l","fields":{"email":"e"}}`,
 			`{"l":[{"t":"gone","e":"a@example.com"},{"t":5,"e":"a@example.com"},{"t":true,"e":"a@example.com"},{"t":"Gone","e":"a@example.com"},{"t":"delete","e":"a@example.com"},{"t":{},"e":"a@example.com"}]}`,
 			[]Item{gone(item(a)), gone(item(a)), gone(item(a)), item(a), item(a), item(a)}, true},
@@ -153,7 +155,9 @@ func TestMapping(t *testing.T) {
 		{"an event of ours is a payload like any other", `{"fields":{"email":"data.email"}}`,
 			`{"id":"evt_1","type":"contact.deleted","timestamp":"t","data":{"id":"x","email":"a@example.com"}}`, []Item{item(a)}, false},
 		{"a value that is far too long", `{"fields":{"email":"e","plan":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
-			[]Item{with(item(a), func(it *Item) { it.Err = wrong("plan", fault.CodeTooLong, "must have at most 65536 bytes").Err })}, false},
+			[]Item{with(item(a), func(it *Item) {
+				it.Match, it.Err = nil, wrong("plan", fault.CodeTooLong, "must have at most 65536 bytes").Err
+			})}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,7 +237,7 @@ func TestPresetIsOverridden(t *testing.T) {
 	want := []Item{{
 		Action: Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
-		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"},
+		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"}, Match: []Key{{FieldEmail, "a@example.com"}},
 	}}
 	if err != nil || !reflect.DeepEqual(p.Items, want) {
 		t.Errorf("got %+v, %v; want %+v", p.Items, err, want)

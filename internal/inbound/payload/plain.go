@@ -29,7 +29,6 @@ func plainItem(obj map[string]any) Item {
 		return r.Item
 	}
 	r.takeExtra()
-	r.ExternalID = stringOrNil(r.Fields[FieldExternalID])
 	return r.Item
 }
 
@@ -99,7 +98,9 @@ func (r *plainReading) takeID() {
 		r.fail(wrong, FieldID)
 		return
 	}
-	r.ID = stringOrNil(id)
+	if text, ok := id.(string); ok {
+		r.Match = []Key{{FieldID, text}}
+	}
 }
 
 // takeAction reads the action under its own name or, failing that, under a name that folds to it.

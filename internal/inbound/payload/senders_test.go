@@ -23,21 +23,24 @@ type view struct {
 }
 
 type viewItem struct {
-	ID         *string        `json:"id,omitempty"`
-	ExternalID *string        `json:"externalId,omitempty"`
-	Action     Action         `json:"action"`
-	Fields     map[string]any `json:"fields,omitempty"`
-	Extra      map[string]any `json:"extra,omitempty"`
-	Warnings   []string       `json:"warnings,omitempty"`
-	Err        *fault.Error   `json:"error,omitempty"`
-	Chain      *Chain         `json:"chain,omitempty"`
+	Action   Action         `json:"action"`
+	Match    []string       `json:"match,omitempty"`
+	Fields   map[string]any `json:"fields,omitempty"`
+	Extra    map[string]any `json:"extra,omitempty"`
+	Changed  []string       `json:"changed,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+	Err      *fault.Error   `json:"error,omitempty"`
 }
 
 func render(t *testing.T, p Payload) []byte {
 	t.Helper()
 	v := view{Ping: len(p.Items) == 0 && !p.Batch, Batch: p.Batch, Items: []viewItem{}}
 	for _, it := range p.Items {
-		v.Items = append(v.Items, viewItem{it.ID, it.ExternalID, it.Action, it.Fields, it.Extra, it.Warnings, it.Err, it.Chain})
+		var match []string
+		for _, key := range it.Match {
+			match = append(match, key.Field+"="+key.Value)
+		}
+		v.Items = append(v.Items, viewItem{it.Action, match, it.Fields, it.Extra, it.Changed, it.Warnings, it.Err})
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -1,9 +1,7 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,24 +33,6 @@ func custom(v any) (any, *fault.Field) {
 	return scalar(v)
 }
 
-// Text returns a value as text, for comparing: "" for no value, and a list or an object as JSON whose objects are sorted.
-func Text(v any) string {
-	if s, ok := v.(string); ok || v == nil {
-		return s
-	}
-	encoded, err := json.Marshal(v)
-	if err != nil || encoded[0] != '[' && encoded[0] != '{' {
-		return fmt.Sprint(v)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber()
-	var plain any
-	if decoder.Decode(&plain) == nil {
-		encoded, _ = json.Marshal(plain) // cannot fail: it was JSON
-	}
-	return string(encoded)
-}
-
 func textOf(s string) (any, *fault.Field) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxValue {
@@ -64,14 +44,7 @@ func textOf(s string) (any, *fault.Field) {
 	return s, nil
 }
 
-func stringOrNil(v any) *string {
-	if s, ok := v.(string); ok {
-		return &s
-	}
-	return nil
-}
-
-// actionOf recognises the two actions in any case. Other text is only truncated, for a message.
+// actionOf recognises the two actions that senders know, in any case. Other text is only truncated, for a message.
 func actionOf(v any) Action {
 	text, ok := v.(string)
 	if !ok {
