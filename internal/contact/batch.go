@@ -84,12 +84,6 @@ func (b *Batch) FindByEmail(email string) (*Contact, error) {
 	return b.find(byEmail, key, b.freeEmails[key])
 }
 
-// FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
-func (b *Batch) FindUnlinkedByEmail(email string) (*Contact, error) {
-	key := search.FoldEmail(email)
-	return b.find(unlinkedByEmail, key, b.freeEmails[key])
-}
-
 // find finds a contact by a key. If the key is free, no contact has it.
 func (b *Batch) find(by, key string, free bool) (*Contact, error) {
 	if free {
@@ -150,7 +144,7 @@ func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
 // written gathers the events of contacts that were written, and announces the contacts after the commit.
 func (b *Batch) written(tx *Tx, writes ...*Write) error {
 	for _, w := range writes {
-		if err := b.events.Add(tx, w.Event, w.now); err != nil {
+		if err := b.events.Add(w.Event, w.now); err != nil {
 			return err
 		}
 	}
@@ -166,9 +160,9 @@ func (b *Batch) withTx(do func(*Tx) error) error {
 	})
 }
 
-// Delete deletes a contact. cause is the id of another installation's event, "" for none. The error is a fault with the code InUse if one of
-// the admin's relations forbids the deletion. If it fails, what it has written is undone.
-func (b *Batch) Delete(id, cause string) error {
+// Delete deletes a contact. The error is a fault with the code InUse if one of the admin's relations forbids the deletion. If it fails, what
+// it has written is undone.
+func (b *Batch) Delete(id string) error {
 	related, err := isRelated(b.app)
 	if err != nil {
 		return err
@@ -177,12 +171,12 @@ func (b *Batch) Delete(id, cause string) error {
 		return err
 	}
 	if b.related = related; !related {
-		return b.remove(id, cause)
+		return b.remove(id)
 	}
 	if err := b.events.Flush(b.app); err != nil { // the deletion writes its own event, and may delete other contacts
 		return err
 	}
-	return sqlite.Savepoint(b.app, func() error { return b.remove(id, cause) })
+	return sqlite.Savepoint(b.app, func() error { return b.remove(id) })
 }
 
 // deleteUnrelated deletes a record that was read in this transaction, and to which no relation leads. It gathers the event.
@@ -196,7 +190,7 @@ func (b *Batch) deleteUnrelated(e *core.RecordEvent, erase Erase) error {
 		return err
 	}
 	b.eraseLater(c, erase)
-	return b.withTx(func(tx *Tx) error { return b.events.Add(tx, effects.event, time.Now()) })
+	return b.events.Add(effects.event, time.Now())
 }
 
 func (b *Batch) eraseLater(c *Contact, erase Erase) { b.gone, b.erase = append(b.gone, c), erase }
@@ -246,7 +240,7 @@ func (b *Batch) writesOf(tx *Tx, pending []pendingCreate) (writes []*Write, err 
 	for _, p := range pending {
 		w, err := tx.newContact(b.tenantID, p.changes)
 		if err == nil {
-			err = tx.insert(&w, b.tenantID, p.changes.cause())
+			err = tx.insert(&w, b.tenantID)
 		}
 		if err != nil {
 			return writes, err

@@ -14,13 +14,6 @@ import (
 // current one.
 type Changes map[string]any
 
-// CausedBy marks the changes as the result of another installation's event. The event that they emit keeps its id, so that no event goes
-// round a circle of installations for ever.
-func (c Changes) CausedBy(eventID string) Changes {
-	c[causeField] = eventID
-	return c
-}
-
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
 // The error is a fault.Fields if the input is invalid.
 func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
@@ -96,7 +89,7 @@ func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 func (s *schema) known(changes Changes) error {
 	faults := fault.Fields{}
 	for name := range changes {
-		if FieldNamed(name) == nil && name != causeField && s.customField(name) == nil {
+		if FieldNamed(name) == nil && s.customField(name) == nil {
 			faults[name] = unknownField
 		}
 	}

@@ -8,17 +8,14 @@ import (
 	"contactbase/internal/relation"
 )
 
-// causeField is where changes, and a record that is deleted, keep the id of the event that caused them. No field's name starts with @.
-const causeField = "@cause"
-
-// batchField is where a record that a batch deletes keeps the batch.
+// batchField is where a record that a batch deletes keeps the batch. No field's name starts with @.
 const batchField = "@batch"
 
 // mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into.
 const mergedIntoField = "@mergedInto"
 
 // remove deletes a contact as a part of the batch.
-func (b *Batch) remove(id, cause string) error {
+func (b *Batch) remove(id string) error {
 	var record *core.Record
 	err := withSchema(b.app, func(s *schema) (err error) {
 		record, err = findRecord(b.app, s.collection, b.tenantID, id)
@@ -27,7 +24,6 @@ func (b *Batch) remove(id, cause string) error {
 	if err != nil {
 		return err
 	}
-	record.SetRaw(causeField, cause)
 	record.SetRaw(batchField, b)
 	return removeRecord(b.app, record)
 }

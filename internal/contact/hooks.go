@@ -87,7 +87,7 @@ func createRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return created(e.Record.GetString("tenant"), OfRecord(e.Record), "").write(tx, now)
+		return created(e.Record.GetString("tenant"), OfRecord(e.Record)).write(tx, now)
 	})
 }
 
@@ -116,7 +116,7 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		effects := updated(tenantID, before, OfRecord(e.Record), "")
+		effects := updated(tenantID, before, OfRecord(e.Record))
 		if merge, ok := e.Record.GetRaw(mergeField).(*Merge); ok && effects.event != nil {
 			merge.updated(before)
 			_, err := sqlite.Run(tx, effects.search)

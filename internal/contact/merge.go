@@ -91,7 +91,7 @@ func (m *Merge) emit(tx core.App, tenantID string) error {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(present)) {
-		effects := updated(tenantID, m.before[id], present[id], "")
+		effects := updated(tenantID, m.before[id], present[id])
 		effects.search = nil // each save has written its search row
 		if err := effects.write(tx, time.Now()); err != nil {
 			return err

@@ -17,9 +17,8 @@ const (
 	byID         = "`contacts` c WHERE c.`tenant` = ? AND c.`id` = ?"
 	byExternalID = "`contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''"
 
-	withEmail       = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
-	byEmail         = withEmail + " ORDER BY s.`seq` LIMIT 1"
-	unlinkedByEmail = withEmail + " AND c.`externalId` = '' ORDER BY s.`seq` LIMIT 1"
+	withEmail = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
+	byEmail   = withEmail + " ORDER BY s.`seq` LIMIT 1"
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.

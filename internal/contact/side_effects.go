@@ -17,15 +17,15 @@ type sideEffects struct {
 	event  *event.Event       // nil if callers see no difference
 }
 
-// created returns the side effects of a new contact. cause is the id of another installation's event, "" for none.
-func created(tenantID string, c *Contact, cause string) sideEffects {
+// created returns the side effects of a new contact.
+func created(tenantID string, c *Contact) sideEffects {
 	return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
-		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
+		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c,
 	}}
 }
 
 // updated returns the side effects of a change, none if callers see no difference.
-func updated(tenantID string, before, after *Contact, cause string) (effects sideEffects) {
+func updated(tenantID string, before, after *Contact) (effects sideEffects) {
 	previous := after.Previous(before)
 	if len(previous) == 0 {
 		return effects
@@ -34,7 +34,7 @@ func updated(tenantID string, before, after *Contact, cause string) (effects sid
 		effects.search = []sqlite.Statement{search.Update(old, row)}
 	}
 	effects.event = &event.Event{
-		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
+		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous,
 	}
 	return effects
 }
@@ -43,7 +43,7 @@ func updated(tenantID string, before, after *Contact, cause string) (effects sid
 func deleted(record *core.Record, c *Contact) sideEffects {
 	return sideEffects{search.Delete(c.ID), &event.Event{
 		Kind: event.ContactDeleted, TenantID: record.GetString("tenant"), Contact: c.ID, Data: c,
-		Cause: noted(record, causeField), MergedInto: noted(record, mergedIntoField),
+		MergedInto: noted(record, mergedIntoField),
 	}}
 }
 
@@ -77,7 +77,7 @@ func (e sideEffects) write(tx core.App, now time.Time) error {
 	if e.event == nil {
 		return nil
 	}
-	emitted, err := event.Insert(sqlite.ReaderOf(tx), e.event, now)
+	emitted, err := event.Insert(e.event, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, append(e.search, emitted))
 	}

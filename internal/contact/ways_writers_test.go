@@ -123,7 +123,7 @@ func (w batches) update(externalID, change string) error {
 }
 
 func (w batches) remove(externalID string) error {
-	return w.write(func(batch *contact.Batch) error { return batch.Delete(w.id(externalID), "") })
+	return w.write(func(batch *contact.Batch) error { return batch.Delete(w.id(externalID)) })
 }
 
 // write commits the batch also where an item is refused, as a call does whose other items are not.

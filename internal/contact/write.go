@@ -77,7 +77,7 @@ func Create(tx *Tx, tenantID string, changes Changes) (Write, error) {
 		err = checkExternalID(tx, tenantID, w.After.ExternalID)
 	}
 	if err == nil {
-		err = tx.insert(&w, tenantID, changes.cause())
+		err = tx.insert(&w, tenantID)
 	}
 	return tx.complete(w, err)
 }
@@ -120,7 +120,7 @@ func (tx *Tx) complete(w Write, err error) (Write, error) {
 	if w.Event == nil {
 		return w, nil
 	}
-	emitted, err := event.Insert(tx, w.Event, w.now)
+	emitted, err := event.Insert(w.Event, w.now)
 	if err != nil {
 		return Write{}, err
 	}
@@ -140,7 +140,7 @@ func (tx *Tx) newContact(tenantID string, changes Changes) (w Write, err error) 
 }
 
 // insert sets the id and the times of a new contact, so that it follows the tenant's newest one, and adds its row and side effects.
-func (tx *Tx) insert(w *Write, tenantID, cause string) error {
+func (tx *Tx) insert(w *Write, tenantID string) error {
 	id, at, err := tx.place(tenantID, w.now)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 		return err
 	}
 	w.row = sqlite.Statement{Text: tx.schema.insertSQL, Args: args}
-	w.add(created(tenantID, c, cause))
+	w.add(created(tenantID, c))
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (tx *Tx) change(tenantID string, before *Contact, changes Changes) (Write, 
 	if w.row, err = tx.update(&w, tenantID, changed, changes, when); err != nil {
 		return Write{}, err
 	}
-	w.add(updated(tenantID, before, &c, changes.cause()))
+	w.add(updated(tenantID, before, &c))
 	return w, nil
 }
 
@@ -233,9 +233,4 @@ func (c Changes) applyTo(to *Contact) {
 			*field.of(to), _ = value.(string)
 		}
 	}
-}
-
-func (c Changes) cause() string {
-	cause, _ := c[causeField].(string)
-	return cause
 }

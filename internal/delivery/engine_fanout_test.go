@@ -15,7 +15,6 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -26,7 +25,7 @@ func writeEvents(tb testing.TB, app core.App, tenant, contact string, n int) (id
 		var batch event.Batch
 		for i := range n {
 			e := &event.Event{Kind: event.ContactUpdated, TenantID: tenant, Contact: contact, Data: map[string]string{"name": fmt.Sprint(i)}}
-			if err := batch.Add(sqlite.ReaderOf(tx), e, time.Now()); err != nil {
+			if err := batch.Add(e, time.Now()); err != nil {
 				return err
 			}
 			ids = append(ids, event.IDPrefix+e.ID)

@@ -15,8 +15,8 @@ type Batch struct {
 }
 
 // Add gives the event its id and payload, and keeps it for Flush.
-func (b *Batch) Add(tx sqlite.Reader, e *Event, now time.Time) error {
-	write, err := Insert(tx, e, now)
+func (b *Batch) Add(e *Event, now time.Time) error {
+	write, err := Insert(e, now)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -27,7 +26,7 @@ func TestBatchMatchesWrite(t *testing.T) {
 	together := writtenBy(t, func(tx core.App, events []*event.Event) error {
 		batch := &event.Batch{}
 		for i, e := range events {
-			if err := batch.Add(sqlite.ReaderOf(tx), e, now); err != nil {
+			if err := batch.Add(e, now); err != nil {
 				return err
 			}
 			if i == 9 { // it can be used again

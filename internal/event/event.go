@@ -4,11 +4,7 @@ package event
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
-
-	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
@@ -54,7 +50,6 @@ const IDPrefix = "evt_"
 // Event is a change of a tenant's data.
 type Event struct {
 	ID       string // of the record; set by Insert
-	Cause    string // id, with IDPrefix, of another installation's event that this one forwards; "" for none
 	Kind     Kind
 	TenantID string
 	Contact  string         // id of the contact; "" for none
@@ -68,11 +63,8 @@ type Event struct {
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
 
 // Insert gives the event its id and payload, and returns the statement that writes it to the outbox.
-func Insert(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
-	var err error
-	if e.ID, err = newID(tx, e.Cause, now); err != nil {
-		return sqlite.Statement{}, err
-	}
+func Insert(e *Event, now time.Time) (sqlite.Statement, error) {
+	e.ID = recordid.New(now)
 	body, err := e.appendPayload(make([]byte, 0, 1024), now)
 	if err != nil {
 		return sqlite.Statement{}, fmt.Errorf("encoding an event: %w", err)
@@ -110,43 +102,4 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 		b = wire.AppendString(append(b, `,"mergedInto":`...), e.MergedInto)
 	}
 	return append(b, '}'), nil
-}
-
-// causePattern matches the ids that newID returns.
-var causePattern = regexp.MustCompile(`^[a-z0-9]{15}$`)
-
-// maxCauseAge is how old a cause may be: younger than all events that were deleted after their retention, and than the marks of the feed.
-const maxCauseAge = 24 * time.Hour
-
-// newID returns the id of the cause, so that installations that forward events in a circle recognise it. It returns a new id if there is no
-// valid cause of the last day, or if an event of this installation already has that id.
-func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
-	id := strings.TrimPrefix(cause, IDPrefix)
-	if !causePattern.MatchString(id) || !isRecent(id, now) {
-		return recordid.New(now), nil
-	}
-	taken, err := exists(tx, "SELECT 1 FROM `events` WHERE `id` = ?", id)
-	if err != nil || taken {
-		return recordid.New(now), err
-	}
-	return id, nil
-}
-
-// isRecent reports whether an id was made in the last day.
-func isRecent(id string, now time.Time) bool {
-	at := recordid.Time(id)
-	return !at.After(now) && now.Sub(at) < maxCauseAge
-}
-
-// Known reports whether the tenant has an event with that id, which may have IDPrefix.
-func Known(app core.App, tenantID, id string) (bool, error) {
-	return exists(sqlite.ReaderOf(app), "SELECT 1 FROM `events` WHERE `id` = ? AND `tenant` = ?", strings.TrimPrefix(id, IDPrefix), tenantID)
-}
-
-func exists(tx sqlite.Reader, query string, args ...any) (bool, error) {
-	found, err := sqlite.Value[bool](tx, query, args...)
-	if err != nil {
-		return false, fmt.Errorf("looking for an event: %w", err)
-	}
-	return found, nil
 }

@@ -175,7 +175,7 @@ func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 
 // remove deletes a contact. If an admin's relation prevents it, the item fails and changes nothing.
 func (a application) remove(id string, result *Result) error {
-	err := a.batch.Delete(id, "")
+	err := a.batch.Delete(id)
 	var used *fault.Error
 	if errors.As(err, &used) && used.Code == fault.InUse {
 		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Message))

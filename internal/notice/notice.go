@@ -115,7 +115,7 @@ func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, erro
 	if err != nil || state != tenant.Open {
 		return statements, err
 	}
-	emit, err := event.Insert(tx, &event.Event{Kind: n.Kind, TenantID: n.Tenant, Data: n.Data}, now)
+	emit, err := event.Insert(&event.Event{Kind: n.Kind, TenantID: n.Tenant, Data: n.Data}, now)
 	return append(statements, emit), err
 }
 

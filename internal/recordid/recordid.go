@@ -56,12 +56,6 @@ func randomNumber() int64 {
 	return int64(binary.LittleEndian.Uint64(seed[:]) % maxNumbers)
 }
 
-// Time returns the millisecond in an id that has the format of New, and another time for any other id.
-func Time(id string) time.Time {
-	milli, _ := strconv.ParseInt(id[:min(len(id), timeLength)], 36, 64) // the closest number if it is invalid
-	return time.UnixMilli(milli)
-}
-
 // Following returns the next id after one of New, or "" if id does not have that format or there is no next number in its millisecond.
 func Following(id string) string {
 	if len(id) != timeLength+randomLength {

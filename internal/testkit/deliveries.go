@@ -48,8 +48,8 @@ func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kin
 
 // WriteEvent writes an event to the outbox, in the app's transaction if there is one.
 func WriteEvent(app core.App, e *event.Event, now time.Time) error {
-	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		statement, err := event.Insert(tx, e, now)
+	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		statement, err := event.Insert(e, now)
 		return []sqlite.Statement{statement}, err
 	})
 	return err

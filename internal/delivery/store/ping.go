@@ -29,7 +29,7 @@ func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send 
 		return err
 	}
 	e := &event.Event{Kind: event.WebhookPing, TenantID: endpoint.TenantID, Data: map[string]string{"webhook": webhookID}}
-	insert, err := event.Insert(db, e, now)
+	insert, err := event.Insert(e, now)
 	if err != nil {
 		return err
 	}
