@@ -75,7 +75,7 @@ func understands(t *testing.T, name, field string) bool {
 	}
 	item := decoded.Items[0]
 	if field == payload.FieldID {
-		return item.Action == payload.Update
+		return item.Action == contact.Update
 	}
 	return fmt.Sprint(item.Fields[field]) == "sent"
 }

@@ -20,8 +20,8 @@ var administered = []string{tenant.CollectionName, credential.CollectionName, we
 // Bind registers all hooks. bounds limits the records of each tenant. deliveries stores the deliveries of events; sender sends them. wake is
 // called after each commit that leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, bounds tenant.Bounds, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
-	erase := func(tx core.App, tenantID string, deleted ...*contact.Contact) error {
-		return retention.EraseContacts(tx, deliveries, tenantID, deleted)
+	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
+		return retention.EraseContacts(tx, deliveries, tenantID, []*contact.Contact{deleted})
 	}
 	bindAudit(app)
 	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})

@@ -10,7 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/bulk"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -21,9 +21,6 @@ import (
 const (
 	maxBatchBody  = 4 << 20 // bytes
 	maxBatchItems = 1_000
-
-	// shortBatch is how many items can be written in a few milliseconds, so that a batch may share a commit with others.
-	shortBatch = 20
 )
 
 var itemsRule = fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
@@ -44,20 +41,23 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	err = sqlite.Transact(e.Request.Context(), e.App, caller.TenantID, len(b.items) <= shortBatch, func(tx core.App) error {
-		reader := sqlite.ReaderOf(tx)
-		if err := confirm(reader, caller); err != nil {
-			return err
-		}
-		if err := request.find(reader); err != nil {
-			return err
-		}
-		if err := b.write(tx, caller.TenantID); err != nil {
-			return err
-		}
-		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.rememberBatch(tx, b) })
-		return err
-	})
+	write := contact.Request{
+		Tenant: caller.TenantID,
+		Items:  b.items,
+		Check: func(tx sqlite.Reader) error {
+			if err := confirm(tx, caller); err != nil {
+				return err
+			}
+			return request.find(tx)
+		},
+		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+			if b.results = results; b.atomic && contact.AnyFailed(results) {
+				return nil, b.failure()
+			}
+			return request.rememberBatch(tx, b)
+		},
+	}
+	err = write.Commit(e.Request.Context(), e.App)
 	if errors.Is(err, errReplayed) {
 		return request.replayBatch(e)
 	}
@@ -72,9 +72,9 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 }
 
 type batch struct {
-	items   []bulk.Item
+	items   []contact.Item
 	atomic  bool // if one item fails, all fail
-	results []bulk.Result
+	results []contact.Result
 }
 
 // parseBatch reads the body of a batch. An invalid item gets its own error.
@@ -91,7 +91,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 	if len(faults) > 0 {
 		return nil, fault.InvalidRequest(faults)
 	}
-	b.items = make([]bulk.Item, len(sent))
+	b.items = make([]contact.Item, len(sent))
 	for i, value := range sent {
 		if err := parseItem(app, value, &b.items[i]); err != nil && !errors.As(err, &b.items[i].Wrong) {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
@@ -101,7 +101,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 }
 
 // parseItem reads an item. The error is a *fault.Error if the item is invalid.
-func parseItem(app core.App, value any, item *bulk.Item) error {
+func parseItem(app core.App, value any, item *contact.Item) error {
 	object, _ := value.(map[string]any)
 	if object == nil {
 		return fault.New(fault.ValidationFailed, "The item must be an object.")
@@ -119,7 +119,7 @@ func parseItem(app core.App, value any, item *bulk.Item) error {
 	}
 	var err error
 	var wrong fault.Fields
-	if item.Changes, err = contact.ParseChanges(app, fields); errors.As(err, &wrong) {
+	if item.Changes, err = contact.ParseChanges(app, fields); errors.As(err, &wrong) && !custom.MayBeOutdated(app, err) {
 		return fault.InvalidContact(wrong)
 	}
 	if err != nil {
@@ -129,48 +129,39 @@ func parseItem(app core.App, value any, item *bulk.Item) error {
 }
 
 // parseAction reads an item's action and how it finds its contact.
-func parseAction(object map[string]any, item *bulk.Item) error {
+func parseAction(object map[string]any, item *contact.Item) error {
 	action, _ := object["action"].(string)
-	item.Action = bulk.Action(action)
+	item.Action = contact.Action(action)
 	id, hasID := object["id"]
 	match, hasMatch := object["match"]
 	switch item.Action {
-	case bulk.Create:
-	case bulk.Update:
-		if item.ID, _ = id.(string); item.ID == "" {
+	case contact.Create:
+	case contact.Update:
+		key := contact.Key{Field: contact.ID}
+		if key.Value, _ = id.(string); key.Value == "" {
 			return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
 		}
-	case bulk.Upsert:
-		field := "externalId"
+		item.Keys = []contact.Key{key}
+	case contact.Upsert:
+		key := contact.Key{Field: contact.ExternalID}
 		if hasMatch {
-			field, _ = match.(string)
+			key.Field, _ = match.(string)
 		}
-		if field != "externalId" && field != "email" {
+		if key.Field != contact.ExternalID && key.Field != contact.Email {
 			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
 		}
-		item.ByEmail = field == "email"
-		if item.Key(field) == "" {
-			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
+		if key.Value, _ = item.Changes[key.Field].(string); key.Value == "" {
+			return fault.InvalidContact(fault.Fields{key.Field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
 		}
+		item.Keys = []contact.Key{key}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
 	}
-	if hasID && item.Action != bulk.Update {
+	if hasID && item.Action != contact.Update {
 		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update only")
 	}
-	if hasMatch && item.Action != bulk.Upsert {
+	if hasMatch && item.Action != contact.Upsert {
 		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
-	}
-	return nil
-}
-
-// write applies the items in the transaction tx.
-func (b *batch) write(tx core.App, tenantID string) (err error) {
-	if b.results, err = bulk.Write(tx, tenantID, b.items); err != nil {
-		return err
-	}
-	if b.atomic && bulk.AnyFailed(b.results) {
-		return b.failure()
 	}
 	return nil
 }
@@ -191,7 +182,7 @@ func (b *batch) failure() error {
 		if r := &b.results[i]; r.Wrong != nil {
 			failed++
 		} else {
-			*r = bulk.Result{Status: bulk.Unchanged}
+			*r = contact.Result{Status: contact.Unchanged}
 		}
 	}
 	return &fault.Error{
@@ -203,10 +194,10 @@ func (b *batch) failure() error {
 // itemOutline is an item's result with the contact's id instead of the contact: personal data stays with the contacts, where an
 // erasure reaches it.
 type itemOutline struct {
-	Index  int          `json:"index"`
-	Status string       `json:"status"`
-	ID     string       `json:"id,omitempty"`
-	Error  *fault.Error `json:"error,omitempty"`
+	Index  int            `json:"index"`
+	Status contact.Status `json:"status"`
+	ID     string         `json:"id,omitempty"`
+	Error  *fault.Error   `json:"error,omitempty"`
 }
 
 func (b *batch) outline() []itemOutline {
@@ -234,9 +225,9 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{results: make([]bulk.Result, len(outlines))}
+	b := &batch{results: make([]contact.Result, len(outlines))}
 	for i, outline := range outlines {
-		b.results[i] = bulk.Result{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
+		b.results[i] = contact.Result{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
 	}
 	body, err := b.body()
 	if err != nil {
@@ -247,13 +238,13 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 }
 
 func (b *batch) body() (_ []byte, err error) {
-	counts := map[string]int{}
+	counts := map[contact.Status]int{}
 	for _, r := range b.results {
 		counts[r.Status]++
 	}
 	body := append(make([]byte, 0, 128+384*len(b.results)), `{"data":{`...)
-	for _, status := range []string{bulk.Created, bulk.Updated, bulk.Unchanged, bulk.Failed} {
-		body = strconv.AppendInt(append(body, `"`+status+`":`...), int64(counts[status]), 10)
+	for _, status := range []contact.Status{contact.Created, contact.Updated, contact.Unchanged, contact.Failed} {
+		body = strconv.AppendInt(append(body, `"`+string(status)+`":`...), int64(counts[status]), 10)
 		body = append(body, ',')
 	}
 	body = append(body, `"results":[`...)
@@ -262,7 +253,7 @@ func (b *batch) body() (_ []byte, err error) {
 			body = append(body, ',')
 		}
 		body = strconv.AppendInt(append(body, `{"index":`...), int64(i), 10)
-		body = append(body, `,"status":"`+r.Status+`"`...)
+		body = append(body, `,"status":"`+string(r.Status)+`"`...)
 		if r.Contact != nil {
 			if body, err = r.Contact.AppendJSON(append(body, `,"contact":`...)); err != nil {
 				return nil, err

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -93,23 +94,23 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) ([]sqlite.Statement, error) {
-		if err := confirm(tx, caller); err != nil {
-			return nil, err
-		}
-		if err := request.find(tx); err != nil {
-			return nil, err
-		}
-		if invalid != nil { // a repeat is answered whatever its body
-			return nil, invalid
-		}
-		created, err := contact.Create(tx, caller.TenantID, changes)
-		if err != nil {
-			return nil, err
-		}
-		remembered, err := request.rememberContact(tx, http.StatusCreated, created.After)
-		return append(created.Statements, remembered...), err
-	})
+	write := contact.Request{
+		Tenant: caller.TenantID,
+		Items:  []contact.Item{{Action: contact.Create, Changes: changes}},
+		Check: func(tx sqlite.Reader) error {
+			if err := confirm(tx, caller); err != nil {
+				return err
+			}
+			return cmp.Or(request.find(tx), invalid) // a repeat is answered whatever its body
+		},
+		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+			if err := results[0].Err(); err != nil {
+				return nil, err
+			}
+			return request.rememberContact(tx, http.StatusCreated, results[0].Contact)
+		},
+	}
+	err = write.Commit(e.Request.Context(), e.App)
 	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
@@ -146,18 +147,29 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		}
 		return invalid
 	}
-	var updated contact.Write
-	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
-		if err := confirm(tx, caller); err != nil {
-			return nil, err
-		}
-		updated, err = contact.Update(tx, caller.TenantID, id, changes, ifMatch(e.Request.Header))
-		return updated.Statements, err
+	updated, err := writeOne(e, contact.Item{
+		Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Changes: changes, Matches: ifMatch(e.Request.Header),
 	})
 	if err != nil {
 		return err
 	}
-	return sendContact(e, http.StatusOK, updated.After)
+	return sendContact(e, http.StatusOK, updated.Contact)
+}
+
+// writeOne writes a change of a contact for the caller.
+func writeOne(e *core.RequestEvent, item contact.Item) (result contact.Result, err error) {
+	caller := identity(e)
+	write := contact.Request{
+		Tenant: caller.TenantID,
+		Items:  []contact.Item{item},
+		Check:  func(tx sqlite.Reader) error { return confirm(tx, caller) },
+		Finish: func(_ sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+			result = results[0]
+			return nil, result.Err()
+		},
+	}
+	err = write.Commit(e.Request.Context(), e.App)
+	return result, err
 }
 
 func sendContact(e *core.RequestEvent, status int, c *contact.Contact) error {
@@ -179,28 +191,23 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	caller := identity(e)
-	var written contact.Write
-	err = contact.Commit(e.Request.Context(), e.App, caller.TenantID, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
-		if err := confirm(tx, caller); err != nil {
-			return nil, err
-		}
-		written, err = contact.Upsert(tx, caller.TenantID, changes, expectation(e.Request.Header))
-		return written.Statements, err
+	externalID, _ := changes[contact.ExternalID].(string)
+	written, err := writeOne(e, contact.Item{
+		Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}}, Changes: changes, Matches: expectation(e.Request.Header),
 	})
 	if err != nil {
 		return err
 	}
-	if written.Before != nil {
-		return sendContact(e, http.StatusOK, written.After)
+	if written.Status != contact.Created {
+		return sendContact(e, http.StatusOK, written.Contact)
 	}
-	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.After.ID))
-	return sendContact(e, http.StatusCreated, written.After)
+	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.Contact.ID))
+	return sendContact(e, http.StatusCreated, written.Contact)
 }
 
 // identified returns the changes to the contact whose external id is in the path. The body may repeat it.
 func identified(app core.App, object map[string]any, externalID string) (contact.Changes, error) {
-	const field = "externalId"
+	const field = contact.ExternalID
 	sent, both := object[field]
 	object[field] = externalID
 	changes, err := contact.ParseChanges(app, object)

@@ -43,11 +43,11 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	defer end()
-	confirmed := func(tx core.App) error {
-		if err := confirm(sqlite.ReaderOf(tx), caller); err != nil {
+	confirmed := func(tx sqlite.Reader) error {
+		if err := confirm(tx, caller); err != nil {
 			return err
 		}
-		return request.find(sqlite.ReaderOf(tx))
+		return request.find(tx)
 	}
 	err = m.run(e, confirmed, func(tx core.App) error {
 		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
@@ -75,7 +75,7 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	err = m.run(e, func(core.App) error { return nil }, func(tx core.App) error {
+	err = m.run(e, func(sqlite.Reader) error { return nil }, func(tx core.App) error {
 		return audit.Write(tx, audit.Entry{Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID})
 	})
 	if err != nil {
@@ -84,25 +84,24 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 	return sendContact(e, http.StatusOK, m.merged)
 }
 
-// run calls check, merges the contacts, and calls finish, in one transaction. A dry run undoes the transaction and does not call finish.
-func (m *merge) run(e *core.RequestEvent, check, finish func(tx core.App) error) error {
-	undo := errors.New("dry run")
-	err := sqlite.Transact(e.Request.Context(), e.App, m.tenantID, false, func(tx core.App) (err error) {
-		if err := check(tx); err != nil {
+// run calls check, merges the contacts, and calls finish, in one transaction. A dry run needs none, and does not call finish.
+func (m *merge) run(e *core.RequestEvent, check func(tx sqlite.Reader) error, finish func(tx core.App) error) (err error) {
+	if m.dryRun {
+		if err := check(sqlite.Direct(e.App.ConcurrentDB())); err != nil {
+			return err
+		}
+		m.merged, err = m.Preview(e.App, m.tenantID)
+		return err
+	}
+	return sqlite.Transact(e.Request.Context(), e.App, m.tenantID, false, func(tx core.App) (err error) {
+		if err := check(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}
 		if m.merged, err = m.Apply(tx, m.tenantID); err != nil {
 			return err
 		}
-		if m.dryRun {
-			return undo
-		}
 		return finish(tx)
 	})
-	if errors.Is(err, undo) {
-		return nil
-	}
-	return err
 }
 
 // newMerge reads the request to merge contacts into the one with the id. An unknown contact is 404, whatever the body.

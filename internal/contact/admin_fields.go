@@ -3,6 +3,7 @@ package contact
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/security"
@@ -12,30 +13,18 @@ import (
 	"contactbase/internal/fault"
 )
 
-// A write function sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn values into
+// A plan sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn values into
 // columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record that is saved. ParseChanges checks
 // the values that callers send, before the transaction. In the transaction, only what depends on the contact is checked.
 
-// appendAdminFields appends the values of the admin's columns, in the order of insertSQL.
-func (s *schema) appendAdminFields(args []any, record *core.Record) ([]any, error) {
-	for _, field := range s.adminFields {
-		value, err := custom.Column(field, record)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, value)
-	}
-	return args, nil
-}
-
 // check sets the custom fields of a contact and checks what depends on the whole contact. The error is a fault.Fields if it is invalid.
-func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
+func (p *plan) check(c *change) error {
 	var faults fault.Fields
-	if w.After.Name == "" && w.After.Email == "" {
+	if c.after.Name == "" && c.after.Email == "" {
 		faults = nameOrEmail()
 	}
-	if len(tx.schema.adminFields) > 0 {
-		wrong, err := tx.setAdminFields(w, tenantID, changes)
+	if len(p.adminFields) > 0 {
+		wrong, err := p.setAdminFields(c)
 		if err != nil {
 			return err
 		}
@@ -49,13 +38,13 @@ func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 }
 
 // setAdminFields sets the admin's fields, and returns the errors in them.
-func (tx *Tx) setAdminFields(w *Write, tenantID string, changes Changes) (faults fault.Fields, err error) {
-	if w.record, err = tx.schema.recordOf(tenantID, w.Before); err != nil {
+func (p *plan) setAdminFields(c *change) (faults fault.Fields, err error) {
+	if c.record, err = p.recordOf(p.tenantID, c.before); err != nil {
 		return nil, err
 	}
 	faults = fault.Fields{}
-	for i, field := range tx.schema.adminFields {
-		wrong, err := tx.set(w, i, tenantID, changes)
+	for i, field := range p.adminFields {
+		wrong, err := p.set(c, i)
 		if err != nil {
 			return nil, err
 		}
@@ -63,41 +52,41 @@ func (tx *Tx) setAdminFields(w *Write, tenantID string, changes Changes) (faults
 			faults[field.GetName()] = *wrong
 		}
 	}
-	w.After.Custom = tx.schema.shown(w.record)
+	c.after.Custom = p.shown(c.record)
 	return faults, nil
 }
 
 // set sets one of the admin's fields to the value that was sent or generated, and returns the errors in it.
-func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Field, error) {
-	field := tx.schema.adminFields[i]
+func (p *plan) set(c *change, i int) (*fault.Field, error) {
+	field := p.adminFields[i]
 	name := field.GetName()
-	value, sent := changes[name]
+	value, sent := c.sets[name]
 	if sent && !custom.Writable(field) {
-		if !sameValue(custom.Shown(w.record.GetRaw(name)), custom.Shown(value)) {
+		if !sameValue(custom.Shown(c.record.GetRaw(name)), custom.Shown(value)) {
 			return &readOnly, nil
 		}
 		sent = false
 	}
 	if sent {
-		custom.Set(w.record, field, value)
+		custom.Set(c.record, field, value)
 	}
-	if w.Before == nil && custom.IsGenerated(field, w.record) {
+	if c.before == nil && custom.IsGenerated(field, c.record) {
 		generated, err := security.RandomStringByRegex(field.(*core.TextField).AutogeneratePattern)
 		if err != nil {
 			return nil, fmt.Errorf("generating the field %q: %w", name, err)
 		}
-		w.record.SetRaw(name, generated)
+		c.record.SetRaw(name, generated)
 		sent = false
 	}
-	if i >= len(tx.schema.custom) {
+	if i >= len(p.custom) {
 		return nil, nil
 	}
 	var wrong error
 	var err error
 	if relation, ok := field.(*core.RelationField); ok {
-		wrong, err = tx.checkRelation(w, i, relation, tenantID)
-	} else if !sent || custom.IsGenerated(field, w.record) {
-		wrong = custom.Check(field, w.record)
+		wrong, err = p.checkRelation(c, i, relation)
+	} else if !sent || custom.IsGenerated(field, c.record) {
+		wrong = custom.Check(field, c.record)
 	}
 	if wrong == nil || err != nil {
 		return nil, err
@@ -107,17 +96,17 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 }
 
 // stamp sets the automatic dates of a contact that is written.
-func (s *schema) stamp(w *Write) {
-	if len(s.adminFields) == 0 {
+func (p *plan) stamp(c *change) {
+	if len(p.adminFields) == 0 {
 		return
 	}
-	now, _ := types.ParseDateTime(w.now) // it never fails for a time.Time
-	for _, field := range s.adminFields {
-		if custom.IsStamped(field, w.Before == nil) {
-			w.record.SetRaw(field.GetName(), now)
+	now, _ := types.ParseDateTime(c.now) // it never fails for a time.Time
+	for _, field := range p.adminFields {
+		if custom.IsStamped(field, c.before == nil) {
+			c.record.SetRaw(field.GetName(), now)
 		}
 	}
-	w.After.Custom = s.shown(w.record)
+	c.after.Custom = p.shown(c.record)
 }
 
 // sets reports whether the changes of a contact write the field.
@@ -153,16 +142,31 @@ func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 	return record, nil
 }
 
+// raw returns the values of the admin's fields of a record as Contact.stored has them; nil without a record.
+func (s *schema) raw(record *core.Record) (values []any) {
+	if record == nil {
+		return nil
+	}
+	for _, field := range s.adminFields {
+		values = append(values, record.GetRaw(field.GetName()))
+	}
+	return values
+}
+
 // checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check could not see what the transaction
 // has written.
-func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenantID string) (wrong, err error) {
-	ids := w.record.GetStringSlice(relation.Name)
+func (p *plan) checkRelation(c *change, i int, relation *core.RelationField) (wrong, err error) {
+	ids := c.record.GetStringSlice(relation.Name)
 	if wrong := custom.CheckCount(relation, len(ids)); wrong != nil || len(ids) == 0 {
 		return wrong, nil
 	}
 	var stored any
-	if w.Before != nil {
-		stored = w.Before.stored[i]
+	if c.before != nil {
+		stored = c.before.stored[i]
 	}
-	return custom.CheckRows(tx, relation, tx.targets[relation.CollectionId], tx.schema.collection, tenantID, custom.Added(ids, stored))
+	added := custom.Added(ids, stored)
+	if relation.CollectionId == p.collection.Id && slices.ContainsFunc(added, func(id string) bool { return p.made.has(id) && p.made.contacts[id] == nil }) {
+		return custom.ErrNoSuchRow, nil
+	}
+	return custom.CheckRows(p.tx, relation, p.targets[relation.CollectionId], p.collection, p.tenantID, added)
 }

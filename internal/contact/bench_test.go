@@ -9,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/bulk"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/testkit"
 )
@@ -125,15 +124,15 @@ func BenchmarkWriteItems(b *testing.B) {
 	app := testkit.NewApp(b)
 	tenant := testkit.Tenant(b, app, "Acme")
 	for b.Loop() {
-		items := make([]bulk.Item, 1_000)
+		items := make([]contact.Item, 1_000)
 		for i := range items {
 			k := rand.Int64N(1 << 40)
-			items[i] = bulk.Item{Action: bulk.Create, Changes: contact.Changes{
+			items[i] = contact.Item{Action: contact.Create, Changes: contact.Changes{
 				"name": fmt.Sprintf("Anna Nr%x", k), "email": fmt.Sprintf("p%d@example%d.com", k, i%50), "phone": fmt.Sprintf("+4930%07d", i), "company": fmt.Sprintf("Firma %x", i),
 			}}
 		}
 		err := app.RunInTransaction(func(tx core.App) error {
-			_, err := bulk.Write(tx, tenant, items)
+			_, err := contact.Write(tx, tenant, items)
 			return err
 		})
 		if err != nil {

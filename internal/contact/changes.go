@@ -16,12 +16,12 @@ type Changes map[string]any
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
 // The error is a fault.Fields if the input is invalid.
-func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
-	err = withSchema(app, func(s *schema) error {
-		changes, err = s.parse(input)
-		return err
-	})
-	return changes, err
+func ParseChanges(app core.App, input map[string]any) (Changes, error) {
+	s, err := schemaFor(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.parse(input)
 }
 
 func (s *schema) parse(input map[string]any) (Changes, error) {
@@ -85,18 +85,18 @@ func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	return &found
 }
 
-// known checks that the schema has the fields of the changes, which may have been parsed with another schema.
-func (s *schema) known(changes Changes) error {
-	faults := fault.Fields{}
+// known returns the errors of fields that the schema does not have: the changes may have been parsed with another one.
+func (s *schema) known(changes Changes) fault.Fields {
+	var faults fault.Fields
 	for name := range changes {
 		if FieldNamed(name) == nil && s.customField(name) == nil {
+			if faults == nil {
+				faults = fault.Fields{}
+			}
 			faults[name] = unknownField
 		}
 	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
+	return faults
 }
 
 var readOnly = fault.Field{Code: fault.CodeInvalidType, Message: "is read-only: omit it or send its current value"}

@@ -10,13 +10,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/event"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
 
 // Erase erases what is stored about contacts elsewhere, in the transaction that deletes them.
-type Erase func(tx core.App, tenantID string, deleted ...*Contact) error
+type Erase func(tx core.App, tenantID string, deleted *Contact) error
 
 // Hooks is what the rest of the program does when a contact changes.
 type Hooks struct {
@@ -26,7 +27,7 @@ type Hooks struct {
 	Wake func()
 }
 
-// Bind applies the rules and side effects of Create, Update and Batch.Delete to every contact that is written through its record.
+// Bind applies the rules and side effects of a plan to every contact that is written through its record.
 func Bind(app core.App, hooks Hooks) {
 	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
@@ -37,18 +38,18 @@ func Bind(app core.App, hooks Hooks) {
 	app.OnRecordAfterUpdateSuccess(CollectionName).BindFunc(hooks.wake)
 	app.OnRecordAfterDeleteSuccess(CollectionName).BindFunc(hooks.wake)
 
-	outlive := &hook.Handler[*core.ModelEvent]{
-		Id: "contactbaseOutlive",
+	afterCommit := &hook.Handler[*core.ModelEvent]{
+		Id: "contactbaseAfterCommit",
 		Func: func(e *core.ModelEvent) error {
-			if e.App.IsTransactional() { // see schema.announce
+			if e.App.IsTransactional() { // see plan.announce
 				e.App = app
 			}
 			return e.Next()
 		},
 		Priority: -1000, // before everybody else
 	}
-	app.OnModelAfterCreateSuccess(CollectionName).Bind(outlive)
-	app.OnModelAfterUpdateSuccess(CollectionName).Bind(outlive)
+	app.OnModelAfterCreateSuccess(CollectionName).Bind(afterCommit)
+	app.OnModelAfterUpdateSuccess(CollectionName).Bind(afterCommit)
 }
 
 func (h Hooks) wake(e *core.RecordEvent) error {
@@ -116,21 +117,11 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		effects := updated(tenantID, before, OfRecord(e.Record))
-		if merge, ok := e.Record.GetRaw(mergeField).(*Merge); ok && effects.event != nil {
-			merge.updated(before)
-			_, err := sqlite.Run(tx, effects.search)
-			return err
-		}
-		return effects.write(tx, now)
+		return updated(tenantID, before, OfRecord(e.Record)).write(tx, now)
 	})
 }
 
 func (h Hooks) deleteRecord(e *core.RecordEvent) error {
-	batch, _ := e.Record.GetRaw(batchField).(*Batch)
-	if batch != nil && !batch.related {
-		return batch.deleteUnrelated(e, h.Erase)
-	}
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
 		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
@@ -144,13 +135,54 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		if err := deleted(e.Record, c).write(tx, time.Now()); err != nil {
+		mergedInto, _ := e.Record.GetRaw(mergedIntoField).(string)
+		if err := deleted(tenantID, c, mergedInto).write(tx, time.Now()); err != nil {
 			return err
-		}
-		if batch != nil {
-			batch.eraseLater(c, h.Erase)
-			return nil
 		}
 		return h.Erase(tx, tenantID, c)
 	})
+}
+
+// mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into. No field's name starts with @.
+const mergedIntoField = "@mergedInto"
+
+// deleteRecord deletes a contact through its record. mergedInto is the id of the contact that it is merged into, "" for none.
+func deleteRecord(tx core.App, tenantID, id, mergedInto string) error {
+	collection, err := tx.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return fmt.Errorf("finding the collection of contacts: %w", err)
+	}
+	record, err := findRecord(tx, collection, tenantID, id)
+	if err != nil {
+		return err
+	}
+	record.SetRaw(mergedIntoField, mergedInto)
+	if err := relation.Refusal(tx.Delete(record)); err != nil {
+		return fmt.Errorf("deleting the contact %s: %w", record.Id, err)
+	}
+	return nil
+}
+
+// isRelated reports whether an admin has added a relation to contacts.
+func isRelated(app core.App) (bool, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return false, fmt.Errorf("finding the collection of contacts: %w", err)
+	}
+	return relation.Exists(app, collection)
+}
+
+// write writes the side effects in the caller's transaction.
+func (e sideEffects) write(tx core.App, now time.Time) error {
+	if e.event == nil {
+		return nil
+	}
+	emitted, err := event.Insert(e.event, now)
+	if err == nil {
+		_, err = sqlite.Run(tx, append(e.search, emitted))
+	}
+	if err != nil {
+		return fmt.Errorf("writing the side effects of a change of the contact %s: %w", e.event.Contact, err)
+	}
+	return nil
 }

@@ -1,19 +1,18 @@
 package contact
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"time"
 
-	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/list"
 
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
+	"contactbase/internal/sqlite"
 )
 
 // MaxMerged is how many contacts can be merged into another one at once.
@@ -25,84 +24,99 @@ type Merge struct {
 	From    []string            // ids of the contacts that are merged into it and deleted, different from each other and from ID
 	Fields  map[string]string   // by field, the id of the contact whose value the remaining one gets
 	Matches func(*Contact) bool // reports whether the remaining contact is as the caller expects; nil for any
-
-	before map[string]*Contact // the contacts that were updated, by their ids, as they were before
-}
-
-// mergeField is where a record that is saved by a merge keeps the merge.
-const mergeField = "@merge"
-
-// updated notes a change of a contact, which may change again: the merge emits one event for all changes.
-func (m *Merge) updated(before *Contact) {
-	if m.before[before.ID] == nil {
-		m.before[before.ID] = before
-	}
 }
 
 // Apply merges the contacts in the caller's transaction, and returns the remaining one. A field that it lacks, and that Fields does not name, has
 // the value of the first contact of From that has one. Relations to the others lead to it. The error may be ErrNotFound,
-// ErrPreconditionFailed, a fault.Fields if the result is invalid, or a fault with the code InUse if a relation cannot move.
+// ErrPreconditionFailed, a fault.Error if the result is invalid, or one with the code InUse if a relation cannot move.
 func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
-	present, err := FindAll(tx, tenantID, append([]string{m.ID}, m.From...))
+	p, merged, err := m.plan(tx, sqlite.ReaderOf(tx), tenantID)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.check(present); err != nil {
-		return nil, err
-	}
-	target, err := tx.FindCachedCollectionByNameOrId(CollectionName)
-	if err != nil {
-		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
-	}
-	m.before = map[string]*Contact{}
-	mark := func(record *core.Record) { record.SetRaw(mergeField, m) }
-	if err := relation.Move(tx, target, m.From, m.ID, mark); err != nil {
-		return nil, err
-	}
-	remaining, err := findRecord(tx, target, tenantID, m.ID)
-	if err != nil {
+	if err := relation.Move(tx, p.collection, m.From, m.ID); err != nil {
 		return nil, err
 	}
 	for _, id := range m.From { // the unique values that the remaining contact may get are free once these are deleted
-		record, err := findRecord(tx, target, tenantID, id)
-		if err != nil {
-			return nil, err
-		}
-		m.fill(remaining, record)
-		record.SetRaw(mergedIntoField, m.ID)
-		if err := removeRecord(tx, record); err != nil {
+		if err := deleteRecord(tx, tenantID, id, m.ID); err != nil {
 			return nil, err
 		}
 	}
-	mark(remaining)
-	if err := saveMerged(tx, remaining); err != nil {
+	w, written, err := p.take()
+	if err != nil {
 		return nil, err
 	}
-	if err := m.emit(tx, tenantID); err != nil {
-		return nil, err
+	if _, err := sqlite.Run(tx, w.statements); err != nil {
+		return nil, p.refused(err)
 	}
-	return Find(tx, tenantID, m.ID)
+	p.announce(tx, written)
+	return merged, nil
 }
 
-// emit writes one event for each contact that was updated and remains.
-func (m *Merge) emit(tx core.App, tenantID string) error {
-	present, err := FindAll(tx, tenantID, slices.Collect(maps.Keys(m.before)))
+// Preview returns what Apply would return, and writes nothing.
+func (m *Merge) Preview(app core.App, tenantID string) (*Contact, error) {
+	p, merged, err := m.plan(app, sqlite.Direct(app.ConcurrentDB()), tenantID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, id := range slices.Sorted(maps.Keys(present)) {
-		effects := updated(tenantID, m.before[id], present[id])
-		effects.search = nil // each save has written its search row
-		if err := effects.write(tx, time.Now()); err != nil {
-			return err
+	return merged, relation.CheckMove(app, p.collection, m.From, m.ID)
+}
+
+// plan decides on the deletions and on the change of the remaining contact, which it returns as it will be.
+func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *Contact, error) {
+	p, err := planOf(app, tenantID)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.tx = tx
+	items := []Item{{Keys: []Key{{ID, m.ID}}}}
+	for _, id := range m.From {
+		items = append(items, Item{Keys: []Key{{ID, id}}})
+	}
+	if err := p.load(items); err != nil {
+		return nil, nil, err
+	}
+	present := func(id string) *Contact { return p.stored[Key{ID, id}] }
+	if err := m.check(present); err != nil {
+		return nil, nil, err
+	}
+	remaining := present(m.ID)
+	c := &change{before: remaining, sets: p.ownRelations(remaining, m), now: time.Now()}
+	for _, id := range m.From {
+		m.fill(p, c, present(id))
+		p.made.delete(present(id))
+	}
+	result, err := p.decide(c)
+	if result.Wrong != nil {
+		err = result.Wrong
+	}
+	return p, result.Contact, err
+}
+
+// ownRelations returns the relations of the remaining contact to the others, without these: no contact relates to itself.
+func (p *plan) ownRelations(remaining *Contact, m *Merge) Changes {
+	changes := Changes{}
+	for i, field := range p.adminFields {
+		relation, ok := field.(*core.RelationField)
+		if !ok || relation.CollectionId != p.collection.Id {
+			continue
+		}
+		ids := list.ToUniqueStringSlice(remaining.stored[i])
+		if left := m.without(ids); len(left) < len(ids) {
+			changes[relation.Name] = left
 		}
 	}
-	return nil
+	return changes
+}
+
+// without returns the ids of contacts that remain, except that of the remaining one.
+func (m *Merge) without(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == m.ID || slices.Contains(m.From, id) })
 }
 
 // check checks that the contacts can be merged, given those that exist.
-func (m *Merge) check(present map[string]*Contact) error {
-	remaining := present[m.ID]
+func (m *Merge) check(present func(id string) *Contact) error {
+	remaining := present(m.ID)
 	if remaining == nil {
 		return ErrNotFound
 	}
@@ -111,33 +125,41 @@ func (m *Merge) check(present map[string]*Contact) error {
 	}
 	externalIDs := map[string]bool{remaining.ExternalID: true}
 	for i, id := range m.From {
-		if present[id] == nil {
+		if present(id) == nil {
 			return fault.InvalidField("from", fault.CodeInvalidValue, fmt.Sprintf("ID number %d is not the ID of a contact", i+1))
 		}
-		externalIDs[present[id].ExternalID] = true
+		externalIDs[present(id).ExternalID] = true
 	}
 	delete(externalIDs, "")
-	if len(externalIDs) > 1 && m.Fields[externalIDField] == "" {
-		return fault.InvalidField(externalIDField, fault.CodeRequired, "differs between the contacts. Name the contact whose externalId remains in fields")
+	if len(externalIDs) > 1 && m.Fields[ExternalID] == "" {
+		return fault.InvalidField(ExternalID, fault.CodeRequired, "differs between the contacts. Name the contact whose externalId remains in fields")
 	}
 	return nil
 }
 
-// fill sets those fields of the remaining contact whose values come from another one.
-func (m *Merge) fill(remaining, from *core.Record) {
-	for _, field := range from.Collection().Fields {
+// fill adds to the change those fields of the remaining contact whose values come from another one.
+func (m *Merge) fill(p *plan, c *change, from *Contact) {
+	take := func(name string, own, value any) {
+		if changed, sent := c.sets[name]; sent {
+			own = changed
+		}
+		winner, named := m.Fields[name]
+		if named && winner == from.ID || !named && lacks(own) && !lacks(value) {
+			c.sets[name] = value
+		}
+	}
+	for _, field := range Fields {
+		take(field.Name, field.Value(c.before), field.Value(from))
+	}
+	for i, field := range p.adminFields {
 		if !custom.Writable(field) || field.Type() == core.FieldTypePassword {
 			continue
 		}
-		name := field.GetName()
-		value := from.GetRaw(name)
-		if field.Type() == core.FieldTypeRelation { // no contact relates to itself
-			value = slices.DeleteFunc(from.GetStringSlice(name), func(id string) bool { return id == m.ID })
+		value := from.stored[i]
+		if relation, ok := field.(*core.RelationField); ok && relation.CollectionId == p.collection.Id {
+			value = m.without(list.ToUniqueStringSlice(value))
 		}
-		winner, named := m.Fields[name]
-		if named && winner == from.Id || !named && lacks(remaining.GetRaw(name)) && !lacks(value) {
-			custom.Set(remaining, field, value)
-		}
+		take(field.GetName(), c.before.stored[i], value)
 	}
 }
 
@@ -145,20 +167,4 @@ func (m *Merge) fill(remaining, from *core.Record) {
 func lacks(value any) bool {
 	shown := custom.Shown(value)
 	return shown == nil || reflect.ValueOf(shown).IsZero()
-}
-
-func saveMerged(tx core.App, record *core.Record) error {
-	err := tx.Save(record)
-	var invalid validation.Errors
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &invalid):
-		return schemaOf(record.Collection()).refused(err)
-	}
-	faults := fault.Fields{}
-	for name, wrong := range invalid {
-		faults[name] = custom.Fault(wrong)
-	}
-	return faults
 }

@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // placeRecord sets the times of a new record, so that it follows the tenant's newest contact.
@@ -36,27 +37,29 @@ func setTime(record *core.Record, name string, at time.Time) {
 const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
 	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
-// place returns the id and the creation time of a new contact. They are chosen inside the write transaction, so that contacts are ordered by
-// (createdAt, id) as they were committed: none sorts before one that a reader may have seen already. The newest contact is read from the
-// database, or from the cache of the commit batch. So the order holds across processes, and if the clock is set back. The error is
-// ErrNoTenant if the tenant was deleted.
-func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
-	if tx.newest.tenantID != tenantID {
+// place sets the id and the times of a new contact. They are chosen inside the write transaction, so that contacts are ordered by (createdAt, id)
+// as they were committed: none sorts before one that a reader may have seen already. The newest contact is read from the database, or from the
+// cache of the commit batch. So the order holds across processes, and if the clock is set back. The error is ErrNoTenant if the tenant was
+// deleted.
+func (p *plan) place(c *change) error {
+	if p.newest.tenantID == "" {
 		var known bool
-		if tx.newest, known = sqlite.CachedInBatch[last](tx.Reader); !known || tx.newest.tenantID != tenantID {
+		if p.newest, known = sqlite.CachedInBatch[last](p.tx); !known || p.newest.tenantID != p.tenantID {
 			var err error
-			if tx.newest, err = readLast(tx, tenantID); err != nil {
-				return "", time.Time{}, err
+			if p.newest, err = readLast(p.tx, p.tenantID); err != nil {
+				return err
 			}
 		}
 	}
-	id, created, err := tx.newest.next(tx, "", now)
+	id, created, err := p.newest.next(p.tx, "", c.now)
 	if err != nil {
-		return "", time.Time{}, err
+		return err
 	}
-	tx.newest = last{tenantID, id, created}
-	sqlite.CacheInBatch(tx.Reader, tx.newest)
-	return id, created, nil
+	p.newest = last{p.tenantID, id, created}
+	sqlite.CacheInBatch(p.tx, p.newest)
+	c.after.ID, c.after.Created, c.after.Updated = id, stamp.Shown(created), stamp.Shown(created)
+	p.stamp(c)
+	return nil
 }
 
 // last is the newest contact of a tenant, with the zero time if it has none.

@@ -17,27 +17,15 @@ const (
 	byID         = "`contacts` c WHERE c.`tenant` = ? AND c.`id` = ?"
 	byExternalID = "`contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''"
 
-	withEmail = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
-	byEmail   = withEmail + " ORDER BY s.`seq` LIMIT 1"
+	withEmail      = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
+	byEmail        = withEmail + " ORDER BY s.`seq` LIMIT 1"
+	byEmailWithout = withEmail + " AND c.`id` NOT IN (SELECT `value` FROM json_each(?)) ORDER BY s.`seq` LIMIT 1"
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.
 func Find(app core.App, tenantID, id string) (*Contact, error) {
-	return find(app, byID, tenantID, id)
-}
-
-func find(app core.App, by, tenantID, key string) (found *Contact, err error) {
-	err = withSchema(app, func(s *schema) error {
-		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), s.custom, by, tenantID, key)
-		return err
-	})
-	return found, err
-}
-
-// find returns the tenant's contact with a key, or ErrNotFound.
-func (s *schema) find(tx sqlite.Reader, fields []core.Field, by, tenantID, key string) (*Contact, error) {
-	found, err := s.query(tx, fields, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM " + by, []any{tenantID, key}
+	found, err := Select(app, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM " + byID, []any{tenantID, id}
 	})
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
@@ -70,11 +58,11 @@ func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, 
 // Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a contact c that it has to
 // select. It may be called twice.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
-	err = withSchema(app, func(s *schema) error {
-		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
-		return err
-	})
-	return found, err
+	s, err := schemaFor(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
 }
 
 // query is Select with a reader, and with the admin's fields to read.

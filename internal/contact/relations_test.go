@@ -16,7 +16,7 @@ func TestRelationsTakeTheTenantsRows(t *testing.T) {
 	for name, way := range map[string]func(b *book) writer{
 		"records":   func(b *book) writer { return records{b} },
 		"functions": func(b *book) writer { return functions{b} },
-		"a batch":   func(b *book) writer { return batches{functions{b}} },
+		"items":     func(b *book) writer { return items{functions{b}} },
 	} {
 		for _, most := range []int{1, 9} {
 			t.Run(fmt.Sprintf("%s, up to %d", name, most), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -40,11 +41,21 @@ type schema struct {
 	adminFields []core.Field // those that an admin added: custom, then the hidden ones
 	custom      []core.Field // the admin's fields that the API shows
 	insertSQL   string       // writes the row of a new contact
+	unique      func() []uniqueIndex
 }
 
 // latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces it, so a schema
 // holds for as long as the pointer to its collection.
 var latest atomic.Pointer[schema]
+
+// schemaFor returns the schema of contacts.
+func schemaFor(app core.App) (*schema, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
+	}
+	return schemaOf(collection), nil
+}
 
 // schemaOf returns the schema of a collection that nobody changes.
 func schemaOf(collection *core.Collection) *schema {
@@ -57,7 +68,7 @@ func schemaOf(collection *core.Collection) *schema {
 }
 
 func newSchema(collection *core.Collection) *schema {
-	s := &schema{collection: collection}
+	s := &schema{collection: collection, unique: sync.OnceValue(func() []uniqueIndex { return uniqueIndexes(collection) })}
 	var unseen []core.Field
 	for _, field := range collection.Fields {
 		switch {

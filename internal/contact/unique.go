@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -8,27 +9,33 @@ import (
 	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 	"github.com/pocketbase/pocketbase/tools/dbutils"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
 
 // refused returns the error of a unique index, which an admin may have added, as a fault.Fields.
 func (s *schema) refused(err error) error {
-	names := s.notUnique(err)
-	if len(names) == 0 {
-		return fmt.Errorf("saving a contact: %w", err)
+	if names := s.notUnique(err); len(names) > 0 {
+		return takenBy(names)
 	}
-	fields := fault.Fields{}
+	return fmt.Errorf("saving a contact: %w", err)
+}
+
+// takenBy returns the errors in the fields of a unique index in which another contact has the same key.
+func takenBy(names []string) fault.Fields {
+	if slices.Contains(names, ExternalID) {
+		return errExternalIDTaken
+	}
+	faults := fault.Fields{}
 	for _, name := range names {
-		if name == externalIDField {
-			return errExternalIDTaken
-		}
-		fields[name] = fault.Field{Code: fault.CodeInvalidType, Message: "belongs to another contact already"}
+		faults[name] = fault.Field{Code: fault.CodeInvalidType, Message: "belongs to another contact already"}
 	}
-	return fields
+	return faults
 }
 
 // notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index.
@@ -56,26 +63,156 @@ func (s *schema) hasExpression(err error, name string) bool {
 	return false
 }
 
-var errExternalIDTaken = fault.Fields{externalIDField: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{ExternalID: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
 
-// externalIDField is the field by which callers know their contacts.
-const externalIDField = "externalId"
+// uniqueIndex is a unique index that an admin has added to the contacts.
+type uniqueIndex struct {
+	fields []string // that are in its keys, without the tenant
+	args   []string // the fields whose values keySQL takes
 
-const externalIDTakenSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != '')"
+	// keySQL returns a row unless the index leaves the contact out: the contact's key, "" for one that is never taken, and the id of the stored
+	// contact that has this key, "" for none.
+	keySQL string
+}
 
-// checkExternalID checks inside the write transaction that no other contact has an external id, so that none can take it before the write.
-// The error is a fault.Fields if another contact has it.
-func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
-	if externalID == "" {
-		return nil
+// uniqueIndexes returns the admin's unique indexes. It leaves out those that contain the id or a time, which no caller chooses.
+func uniqueIndexes(collection *core.Collection) (indexes []uniqueIndex) {
+	for _, definition := range collection.Indexes {
+		index := dbutils.ParseIndex(definition)
+		if !index.Unique || index.IndexName == shippedIndex {
+			continue
+		}
+		var columns []string
+		for _, column := range index.Columns {
+			columns = append(columns, column.Name)
+		}
+		args := mentioned(collection, append(columns, index.Where)...)
+		if slices.ContainsFunc([]string{"id", "created", "updated"}, func(name string) bool { return slices.Contains(args, name) }) {
+			continue
+		}
+		fields := slices.DeleteFunc(mentioned(collection, columns...), func(name string) bool { return name == "tenant" })
+		indexes = append(indexes, uniqueIndex{fields, args, keySQL(index, args)})
 	}
-	taken, err := sqlite.Value[bool](tx, externalIDTakenSQL, tenantID, externalID)
-	switch {
-	case err != nil:
-		return fmt.Errorf("looking for the external ID: %w", err)
-	case taken:
-		return errExternalIDTaken
-	default:
-		return nil
+	return indexes
+}
+
+// shippedIndex is the unique index of every installation, on the external id.
+const shippedIndex = "idx_contacts_externalId"
+
+// mentioned returns the fields of the collection that SQL expressions mention.
+func mentioned(collection *core.Collection, expressions ...string) []string {
+	text := strings.Join(expressions, " ")
+	return slices.DeleteFunc(collection.Fields.FieldNames(), func(name string) bool {
+		return !regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
+	})
+}
+
+var plainName = regexp.MustCompile(`^\w+$`)
+
+// keySQL returns the query of a uniqueIndex. It computes the index's expressions for a row that has the arguments as columns, and looks into the
+// index for these values.
+func keySQL(index dbutils.Index, args []string) string {
+	row := make([]string, len(args))
+	for i, name := range args {
+		row[i] = fmt.Sprintf("?%d AS `%s`", i+1, name)
 	}
+	from := " FROM (SELECT " + strings.Join(row, ", ") + ")"
+	var key, null, same []string
+	for _, column := range index.Columns {
+		expression := "(" + column.Name + ")"
+		if plainName.MatchString(column.Name) {
+			expression = "`" + column.Name + "`"
+		}
+		value := "(SELECT " + expression + from + ")"
+		null = append(null, expression+" IS NULL")
+		switch strings.ToUpper(column.Collate) {
+		case "":
+			key, same = append(key, "quote("+expression+")"), append(same, expression+" = "+value)
+		case "NOCASE":
+			key, same = append(key, "quote(lower("+expression+"))"), append(same, expression+" COLLATE NOCASE = "+value)
+		default:
+			key, same = append(key, "quote(rtrim("+expression+"))"), append(same, expression+" COLLATE "+column.Collate+" = "+value)
+		}
+	}
+	where := ""
+	if index.Where != "" {
+		where, same = " WHERE ("+index.Where+")", append(same, "("+index.Where+")")
+	}
+	return "SELECT iif(" + strings.Join(null, " OR ") + ", '', " + strings.Join(key, " || ',' || ") + "), " +
+		"coalesce((SELECT `id` FROM `contacts` WHERE " + strings.Join(same, " AND ") + " LIMIT 1), '')" + from + where
+}
+
+// indexed is a key in one of the admin's unique indexes, or the id of a contact there.
+type indexed struct {
+	index int
+	value string // the key, or the id of a contact
+}
+
+// checkUnique checks that no other contact has what must be unique. The error is a fault.Fields if one has it. What the database refuses all the
+// same is an index that uniqueIndexes leaves out.
+func (p *plan) checkUnique(c *change) error {
+	if c.before == nil || c.after.ExternalID != c.before.ExternalID {
+		if err := p.checkExternalID(c.after); err != nil {
+			return err
+		}
+	}
+	for i, index := range p.unique() {
+		isSet := func(name string) bool { _, sent := c.sets[name]; return sent }
+		if c.before != nil && !slices.ContainsFunc(index.args, isSet) {
+			continue
+		}
+		if err := p.checkIndex(c, i, index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) checkIndex(c *change, i int, index uniqueIndex) error {
+	args := make([]any, len(index.args))
+	for n, name := range index.args {
+		var err error
+		if args[n], err = p.column(c, name); err != nil {
+			return err
+		}
+	}
+	key, stored, err := p.holder(index, args)
+	if err != nil {
+		return fmt.Errorf("looking into a unique index: %w", err)
+	}
+	for _, holder := range []string{p.made.holders[indexed{i, key}], p.made.stillHolds(i, stored)} {
+		if holder != "" && holder != c.after.ID {
+			return takenBy(index.fields)
+		}
+	}
+	c.keys = append(c.keys, indexed{i, key})
+	return nil
+}
+
+// holder returns the key of a row in a unique index, and the id of the stored contact that has it, "" for none.
+func (p *plan) holder(index uniqueIndex, args []any) (key, id string, err error) {
+	if _, err = sqlite.Row(p.tx, []any{&key, &id}, index.keySQL, args...); err != nil || p.earlier == nil {
+		return key, id, err
+	}
+	changed, err := p.isEarlier(id)
+	if err != nil {
+		return "", "", err
+	}
+	if changed {
+		id = ""
+	}
+	var earlier string
+	_, err = sqlite.Row(p.earlier, []any{&key, &earlier}, index.keySQL, args...)
+	return key, cmp.Or(earlier, id), err
+}
+
+// column returns the value of a field as it is stored.
+func (p *plan) column(c *change, name string) (any, error) {
+	if name == "tenant" {
+		return p.tenantID, nil
+	}
+	if field := FieldNamed(name); field != nil {
+		return field.Value(c.after), nil
+	}
+	return custom.Column(p.collection.Fields.GetByName(name), c.record)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/bulk"
 	"contactbase/internal/testkit"
 )
 
@@ -52,15 +51,15 @@ func (w upserts) update(externalID, change string) error {
 type items struct{ functions }
 
 func (w items) create(contacts ...string) error {
-	var all []bulk.Item
+	var all []contact.Item
 	for _, values := range contacts {
 		changes, err := contact.ParseChanges(w.App, decode(w.TB, values))
 		if err != nil {
 			return err
 		}
-		all = append(all, bulk.Item{Action: bulk.Create, Changes: changes})
+		all = append(all, contact.Item{Action: contact.Create, Changes: changes})
 	}
-	return w.write(bulk.Created, all...)
+	return w.write(contact.Created, all...)
 }
 
 func (w items) update(externalID, change string) error {
@@ -68,19 +67,29 @@ func (w items) update(externalID, change string) error {
 	if err != nil {
 		return err
 	}
-	return w.write("", bulk.Item{Action: bulk.Update, ID: w.id(externalID), Changes: changes})
+	return w.write("", contact.Item{Action: contact.Update, Keys: w.keys(externalID), Changes: changes})
+}
+
+func (w items) remove(externalID string) error {
+	return w.write(contact.Deleted, contact.Item{Action: contact.Delete, Keys: w.keys(externalID)})
+}
+
+func (w items) keys(externalID string) []contact.Key {
+	return []contact.Key{{Field: contact.ID, Value: w.id(externalID)}}
 }
 
 // write writes the items, which end with the status where one is given, and returns the errors in one of them.
-func (w items) write(status string, all ...bulk.Item) (refused error) {
+func (w items) write(status contact.Status, all ...contact.Item) (refused error) {
 	err := w.App.RunInTransaction(func(tx core.App) error {
-		results, err := bulk.Write(tx, w.Tenant, all)
+		results, err := contact.Write(tx, w.Tenant, all)
 		for _, r := range results {
 			switch {
 			case r.Wrong != nil:
-				refused = r.Wrong.Fields
+				if refused = r.Wrong; r.Wrong.Fields != nil {
+					refused = r.Wrong.Fields
+				}
 			case status != "" && r.Status != status:
-				refused = errors.New("it ended as " + r.Status)
+				refused = errors.New("it ended as " + string(r.Status))
 			}
 		}
 		return err

@@ -1,14 +1,12 @@
 package contact_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
 
@@ -90,54 +88,6 @@ func asJSON(tb testing.TB, c *contact.Contact) string {
 }
 
 func (w functions) remove(externalID string) error { return records(w).remove(externalID) } // only a batch deletes otherwise
-
-// batches writes as a call of many items does.
-type batches struct{ functions }
-
-func (w batches) create(contacts ...string) error {
-	return w.write(func(batch *contact.Batch) (err error) {
-		for _, values := range contacts {
-			changes, invalid := contact.ParseChanges(w.App, decode(w.TB, values))
-			if invalid != nil {
-				return invalid
-			}
-			batch.Create(changes, func(_ *contact.Contact, refused fault.Fields) {
-				if len(refused) > 0 {
-					err = refused
-				}
-			})
-		}
-		return errors.Join(batch.Flush(), err)
-	})
-}
-
-func (w batches) update(externalID, change string) error {
-	changes, err := contact.ParseChanges(w.App, decode(w.TB, change))
-	if err != nil {
-		return err
-	}
-	return w.write(func(batch *contact.Batch) error {
-		_, _, err := batch.Update(w.id(externalID), changes)
-		return err
-	})
-}
-
-func (w batches) remove(externalID string) error {
-	return w.write(func(batch *contact.Batch) error { return batch.Delete(w.id(externalID)) })
-}
-
-// write commits the batch also where an item is refused, as a call does whose other items are not.
-func (w batches) write(do func(*contact.Batch) error) (refused error) {
-	err := w.App.RunInTransaction(func(tx core.App) error {
-		batch, err := contact.NewBatch(tx, w.Tenant, nil, nil)
-		if err != nil {
-			return err
-		}
-		refused = do(batch)
-		return batch.Close()
-	})
-	return errors.Join(refused, err)
-}
 
 // each writes the contacts, several in a transaction of the caller's.
 func (b *book) each(contacts []string, write func(app core.App, values string) error) error {

@@ -2,7 +2,6 @@ package inbound
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -11,20 +10,13 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// The results of an item.
-const (
-	Created   = "created"
-	Updated   = "updated"
-	Unchanged = "unchanged"
-	Deleted   = "deleted"
-	Ignored   = "ignored"
-	Failed    = "failed"
-)
+// Ignored is the status of an item that asked for nothing that this webhook may do, or for the deletion of a contact that does not exist.
+const Ignored contact.Status = "ignored"
 
 // Result is the result of one item.
 type Result struct {
 	Index    int              `json:"index"`
-	Status   string           `json:"status"`
+	Status   contact.Status   `json:"status"`
 	ID       string           `json:"id,omitempty"`
 	Error    *fault.Error     `json:"error,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
@@ -42,175 +34,109 @@ type Outcome struct {
 	Results   []Result `json:"results"`
 }
 
-// apply applies the request in the caller's transaction; with show, the results have the contacts. The error is ErrInvalidToken if
-// the tenant was deleted.
-func (r *Request) apply(tx core.App, show bool) (_ *Outcome, err error) {
-	defer func() {
-		if errors.Is(err, contact.ErrNoTenant) { // its text is about API keys
-			err = ErrInvalidToken
+// apply applies the request in the caller's transaction. The error is ErrInvalidToken if the tenant was deleted.
+func (r *Request) apply(tx core.App) (*Outcome, error) {
+	results, err := contact.Write(tx, r.webhook.TenantID, r.contactItems())
+	return r.outcome(results, false, err)
+}
+
+// Preview returns what the request would do, with the resulting contacts, without doing it.
+func (r *Request) Preview(app core.App) (*Outcome, error) {
+	results, err := contact.Preview(app, r.webhook.TenantID, r.contactItems())
+	return r.outcome(results, true, err)
+}
+
+var errNoDeletion = fault.New(fault.InvalidAction, "deletions need the access level full")
+
+// contactItems returns what the items do to the contacts.
+func (r *Request) contactItems() []contact.Item {
+	items := make([]contact.Item, len(r.items))
+	for i, item := range r.items {
+		items[i] = contact.Item{Action: item.Action, Keys: item.Match, Changes: item.update.changes, New: item.create.changes}
+		switch {
+		case item.Err != nil:
+			items[i].Wrong = item.Err
+		case item.Action == contact.Delete && r.webhook.Access != AccessFull:
+			items[i].Wrong = errNoDeletion
+		case item.update.invalid != nil:
+			items[i].Wrong = invalid(item.update.invalid)
+		case item.create.invalid != nil:
+			items[i].Action = contact.Update
 		}
-	}()
-	results := make([]Result, len(r.items))
-	batch, err := r.batchOf(tx)
+	}
+	return items
+}
+
+func invalid(fields fault.Fields) *fault.Error {
+	return &fault.Error{Code: fault.ValidationFailed, Message: fields.Error(), Fields: fields}
+}
+
+// outcome returns the results for the sender. With show, they have the contacts.
+func (r *Request) outcome(results []contact.Result, show bool, err error) (*Outcome, error) {
+	if errors.Is(err, contact.ErrNoTenant) { // its text is about API keys
+		return nil, ErrInvalidToken
+	}
 	if err != nil {
 		return nil, err
 	}
-	application := application{tx: tx, webhook: r.webhook, batch: batch}
-	for i, item := range r.items {
-		results[i] = Result{Index: i, Warnings: item.Warnings}
-		if err := application.apply(item, &results[i]); err != nil {
-			return nil, fmt.Errorf("applying item %d: %w", i, err)
+	outcome := &Outcome{Results: make([]Result, len(results))}
+	for i, done := range results {
+		result := resultOf(r.items[i], done)
+		if result.Index = i; !show {
+			result.Contact = nil
 		}
-	}
-	if err := batch.Close(); err != nil {
-		return nil, err
-	}
-	outcome := &Outcome{Results: results}
-	for i := range results {
-		outcome.count(&results[i])
-		if !show {
-			results[i].Contact = nil
-		}
+		outcome.Results[i] = result
+		outcome.count(&result)
 	}
 	outcome.shorten()
 	return outcome, nil
 }
 
-// batchOf returns a batch that has loaded the keys by which the items find contacts.
-func (r *Request) batchOf(tx core.App) (*contact.Batch, error) {
-	var externalIDs, emails []string
-	for _, item := range r.items {
-		for _, key := range item.Match {
-			switch key.Field {
-			case payload.FieldExternalID:
-				externalIDs = append(externalIDs, key.Value)
-			case payload.FieldEmail:
-				emails = append(emails, key.Value)
-			}
+func resultOf(item readItem, done contact.Result) Result {
+	result := Result{Status: done.Status, Error: done.Wrong, Warnings: item.Warnings}
+	if done.Wrong != nil {
+		return result.explain(item)
+	}
+	result.ID = done.Contact.ID
+	switch done.Status {
+	case contact.Deleted:
+		return result
+	case contact.Created:
+		result.Warnings = append(result.Warnings, item.create.warnings...)
+	default:
+		result.Warnings = append(result.Warnings, item.update.warnings...)
+	}
+	result.Contact = done.Contact
+	return result
+}
+
+// explain says in the words of senders why an item failed. What senders cannot help is ignored.
+func (r Result) explain(item readItem) Result {
+	r.Warnings = append(r.Warnings, item.update.warnings...)
+	switch {
+	case r.Error == errNoDeletion:
+		r.Status, r.Error, r.Warnings = Ignored, nil, append(r.Warnings, errNoDeletion.Message)
+	case r.Error == contact.ErrNotFound && item.Action == contact.Delete:
+		r.Status, r.Error = Ignored, nil
+	case r.Error == contact.ErrNotFound && item.create.invalid != nil:
+		r.Error = invalid(item.create.invalid)
+	case r.Error == contact.ErrNotFound:
+		r.Error = fault.New(fault.NotFound, "no contact has this ID")
+	case r.Error.Code == fault.InUse:
+		r.Error = fault.New(fault.InUse, "the contact cannot be deleted: "+r.Error.Message)
+	case r.Error.Fields != nil:
+		r.Error = invalid(r.Error.Fields)
+		if r.Error.Fields["name"].Code == fault.CodeRequired && len(item.Missing) > 0 {
+			r.Error.Message += "; " + payload.MissingWarning(item.Missing)
 		}
 	}
-	return contact.NewBatch(tx, r.webhook.TenantID, externalIDs, emails)
+	return r
 }
 
 func (o *Outcome) count(result *Result) {
-	counters := map[string]*int{
-		Created: &o.Created, Updated: &o.Updated, Unchanged: &o.Unchanged,
-		Deleted: &o.Deleted, Ignored: &o.Ignored, Failed: &o.Failed,
+	counters := map[contact.Status]*int{
+		contact.Created: &o.Created, contact.Updated: &o.Updated, contact.Unchanged: &o.Unchanged,
+		contact.Deleted: &o.Deleted, Ignored: &o.Ignored, contact.Failed: &o.Failed,
 	}
 	*counters[result.Status]++
-}
-
-// application is the state of a request that is being applied.
-type application struct {
-	tx      core.App
-	webhook *Webhook
-	batch   *contact.Batch
-}
-
-func (a application) apply(item readItem, result *Result) error {
-	switch {
-	case item.Err != nil:
-		result.fail(item.Err)
-		return nil //nolint:nilerr // the item fails, the request continues
-	case item.Action == payload.Delete && a.webhook.Access != AccessFull:
-		result.ignore("deletions need the access level full")
-		return nil
-	}
-	found, err := a.match(item.Match)
-	switch {
-	case err != nil:
-		return err
-	case item.Action == payload.Delete && found == nil:
-		result.Status = Ignored
-		return nil
-	case item.Action == payload.Delete:
-		return a.remove(found.ID, result)
-	case item.Action == payload.Update && found == nil:
-		result.fail(fault.New(fault.NotFound, "no contact has this ID"))
-		return nil
-	}
-	return a.upsert(found, item, result)
-}
-
-func (a application) upsert(found *contact.Contact, item readItem, result *Result) error {
-	write := item.update
-	if found == nil {
-		write = item.create
-	}
-	result.Warnings = append(result.Warnings, write.warnings...)
-	if len(write.invalid) > 0 {
-		result.done("", nil, write.invalid)
-		return nil
-	}
-	if found == nil {
-		a.batch.Create(write.changes, func(c *contact.Contact, refused fault.Fields) {
-			result.done(Created, c, refused)
-			if refused["name"].Code == fault.CodeRequired && len(item.Missing) > 0 {
-				result.Error.Message += "; " + payload.MissingWarning(item.Missing)
-			}
-		})
-		return nil
-	}
-	c, changed, err := a.batch.Update(found.ID, write.changes)
-	var refused fault.Fields
-	if err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	status := Unchanged
-	if changed {
-		status = Updated
-	}
-	result.done(status, c, refused)
-	return nil
-}
-
-// done records the result of an upsert.
-func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
-	if refused != nil {
-		r.fail(&fault.Error{Code: fault.ValidationFailed, Message: refused.Error(), Fields: refused})
-		return
-	}
-	r.Status, r.ID, r.Contact = status, c.ID, c
-}
-
-// remove deletes a contact. If an admin's relation prevents it, the item fails and changes nothing.
-func (a application) remove(id string, result *Result) error {
-	err := a.batch.Delete(id)
-	var used *fault.Error
-	if errors.As(err, &used) && used.Code == fault.InUse {
-		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Message))
-		return nil
-	}
-	result.Status, result.ID = Deleted, id
-	return err
-}
-
-func (r *Result) ignore(why string) {
-	r.Status, r.Warnings = Ignored, append(r.Warnings, why)
-}
-
-func (r *Result) fail(why *fault.Error) {
-	r.Status, r.Error = Failed, why
-}
-
-// match returns the contact that the first key finds, nil if none does.
-func (a application) match(keys []payload.Key) (*contact.Contact, error) {
-	for _, key := range keys {
-		found, err := a.find(key)
-		if !errors.Is(err, contact.ErrNotFound) {
-			return found, err
-		}
-	}
-	return nil, nil
-}
-
-func (a application) find(key payload.Key) (*contact.Contact, error) {
-	switch key.Field {
-	case payload.FieldID:
-		return a.batch.Find(key.Value)
-	case payload.FieldExternalID:
-		return a.batch.FindByExternalID(key.Value)
-	default:
-		return a.batch.FindByEmail(key.Value)
-	}
 }

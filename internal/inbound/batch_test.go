@@ -1,7 +1,6 @@
 package inbound_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +126,7 @@ func (r *receiver) receive(body any) *inbound.Outcome {
 	if !errors.As(err, &refused) {
 		r.Fatalf("%s: %v", encoded, err)
 	}
-	outcome, err := request.Preview(context.Background(), r.app)
+	outcome, err := request.Preview(r.app)
 	if err != nil || outcome.Failed != len(outcome.Results) {
 		r.Fatalf("%s is refused as %q, but a preview gives %+v, %v", encoded, refused, outcome, err)
 	}

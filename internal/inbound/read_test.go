@@ -22,7 +22,7 @@ func TestReadingHoldsNobodyUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := request.Preview(t.Context(), app)
+	outcome, err := request.Preview(app)
 	if err != nil || outcome.Created != 1 || outcome.Failed != 1 || len(outcome.Results[0].Warnings) != 2 {
 		t.Errorf("got %+v, %v", outcome, err)
 	}

@@ -5,7 +5,6 @@ package inbound
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/sqlite"
@@ -52,16 +52,13 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	return request, nil
 }
 
-// Items returns how many items the request has.
-func (r *Request) Items() int { return len(r.items) }
-
 // shortRequest is how many items can be applied in a few milliseconds.
 const shortRequest = 20
 
 // isShort reports whether the request can be applied in a few milliseconds, so that it may share a commit. A deletion may take
 // longer: an admin's relation may cascade.
 func (r *Request) isShort() bool {
-	return len(r.items) <= shortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == payload.Delete })
+	return len(r.items) <= shortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == contact.Delete })
 }
 
 // Receipt is what is stored of an applied request.
@@ -78,7 +75,7 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := r.webhook.authorize(tx); err != nil {
 		return nil, err
 	}
-	outcome, err := r.apply(tx, false)
+	outcome, err := r.apply(tx)
 	if err == nil {
 		err = r.refusal(outcome)
 	}
@@ -110,20 +107,4 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
 func (r *Request) Transact(ctx context.Context, app core.App, do func(tx core.App) error) error {
 	return sqlite.Transact(ctx, app, r.webhook.TenantID, r.isShort(), do)
-}
-
-// Preview returns what the request would do, with the resulting contacts, without doing it.
-func (r *Request) Preview(ctx context.Context, app core.App) (*Outcome, error) {
-	var outcome *Outcome
-	undo := errors.New("preview")
-	err := sqlite.Transact(ctx, app, r.webhook.TenantID, false, func(tx core.App) (err error) {
-		if outcome, err = r.apply(tx, true); err != nil {
-			return err
-		}
-		return undo
-	})
-	if !errors.Is(err, undo) {
-		return nil, err
-	}
-	return outcome, nil
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
@@ -15,35 +17,88 @@ import (
 const maxMoved = 1_000
 
 // Move changes the records of admins that have a relation to one of the records from, so that they have one to the record to instead, in the
-// caller's transaction. prepare is called with each record before it is saved. A relation never contains an id twice, and to itself never relates to
-// itself. The error is a fault with the code InUse,
-// which names the relation, if a record cannot be saved, or if there are more than a thousand.
-func Move(tx core.App, target *core.Collection, from []string, to string, prepare func(*core.Record)) error {
-	references, err := referencesTo(tx, target)
+// caller's transaction. A relation never contains an id twice, and to itself never relates to itself. Of the records from and to, only these
+// relations change, without hooks: the caller deletes or saves them. The error is a fault with the code InUse, which names the relation, if a record
+// cannot be saved, or if there are more than a thousand.
+func Move(tx core.App, target *core.Collection, from []string, to string) error {
+	moved, err := movedRecords(tx, target, from, to)
 	if err != nil {
 		return err
 	}
-	moved := 0
-	for _, r := range references {
-		records, err := r.records(tx, from, maxMoved+1-moved)
-		if err != nil {
-			return err
-		}
-		if moved += len(records); moved > maxMoved {
-			return fault.New(fault.InUse, fmt.Sprintf("More than %d records are related to these contacts, such as those of the collection %s. Name fewer contacts, or change the relations first.",
-				maxMoved, r.collection.Name))
-		}
-		for _, record := range records {
-			prepare(record)
-			if err := r.move(tx, record, from, to); err != nil {
+	for _, m := range moved {
+		if m.record.Collection().Id != target.Id || m.record.Id != to && !slices.Contains(from, m.record.Id) {
+			if err := m.refusal(tx.Save(m.record)); err != nil {
 				return err
 			}
+			continue
+		}
+		columns := dbx.Params{}
+		for _, field := range m.fields {
+			if columns[field.Name], err = field.DriverValue(m.record); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.DB().Update(target.Name, columns, dbx.HashExp{"id": m.record.Id}).Execute(); err != nil {
+			return fmt.Errorf("moving relations of the record %s of %s: %w", m.record.Id, target.Name, err)
 		}
 	}
 	return nil
 }
 
-func (r reference) move(tx core.App, record *core.Record, from []string, to string) error {
+// CheckMove returns the error of Move, as far as it is known before anything is saved.
+func CheckMove(app core.App, target *core.Collection, from []string, to string) error {
+	moved, err := movedRecords(app, target, from, to)
+	if err != nil {
+		return err
+	}
+	for _, m := range moved {
+		if m.record.Collection().Id == target.Id && (m.record.Id == to || slices.Contains(from, m.record.Id)) {
+			continue
+		}
+		if err := m.refusal(app.Validate(m.record)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// movedRecord is a record whose relations lead to another record, and not yet saved.
+type movedRecord struct {
+	record *core.Record
+	fields []*core.RelationField // that changed
+}
+
+// movedRecords returns the records that Move saves, with their new relations, ordered by their collections.
+func movedRecords(app core.App, target *core.Collection, from []string, to string) (moved []*movedRecord, err error) {
+	references, err := referencesTo(app, target)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range references {
+		records, err := r.records(app, from, maxMoved+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range records {
+			at := slices.IndexFunc(moved, func(m *movedRecord) bool {
+				return m.record.Id == record.Id && m.record.Collection().Id == r.collection.Id
+			})
+			if at < 0 {
+				at, moved = len(moved), append(moved, &movedRecord{record: record})
+			}
+			r.redirect(moved[at].record, from, to)
+			moved[at].fields = append(moved[at].fields, r.field)
+		}
+		if len(moved) > maxMoved {
+			return nil, fault.New(fault.InUse, fmt.Sprintf("More than %d records are related to these contacts, such as those of the collection %s. Name fewer contacts, or change the relations first.",
+				maxMoved, r.collection.Name))
+		}
+	}
+	return moved, nil
+}
+
+// redirect sets the relation of a record.
+func (r reference) redirect(record *core.Record, from []string, to string) {
 	ids := record.GetStringSlice(r.field.Name)
 	for i, id := range ids {
 		if slices.Contains(from, id) {
@@ -54,13 +109,21 @@ func (r reference) move(tx core.App, record *core.Record, from []string, to stri
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == to })
 	}
 	record.Set(r.field.Name, ids) // which removes repetitions
-	err := tx.Save(record)
+}
+
+// refusal returns the error of saving the record.
+func (m *movedRecord) refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	names := make([]string, len(m.fields))
+	for i, field := range m.fields {
+		names[i] = field.Name
+	}
+	name, collection := strings.Join(names, ", "), m.record.Collection().Name
 	var invalid validation.Errors
 	if errors.As(err, &invalid) {
-		return fault.New(fault.InUse, fmt.Sprintf("The relation %s of the collection %s cannot lead to the remaining contact. Change or delete the record %s first: %v", r.field.Name, r.collection.Name, record.Id, invalid))
+		return fault.New(fault.InUse, fmt.Sprintf("The relation %s of the collection %s cannot lead to the remaining contact. Change or delete the record %s first: %v", name, collection, m.record.Id, invalid))
 	}
-	if err != nil {
-		return fmt.Errorf("moving the relation %s of the record %s of %s: %w", r.field.Name, record.Id, r.collection.Name, err)
-	}
-	return nil
+	return fmt.Errorf("moving the relation %s of the record %s of %s: %w", name, m.record.Id, collection, err)
 }

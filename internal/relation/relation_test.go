@@ -287,7 +287,7 @@ func TestMoveIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var used *fault.Error
-	err = relation.Move(c.app, c.find("contacts", ada).Collection(), []string{ada}, grace, func(*core.Record) {})
+	err = relation.Move(c.app, c.find("contacts", ada).Collection(), []string{ada}, grace)
 	if !errors.As(err, &used) || used.Code != fault.InUse || !strings.Contains(used.Message, "deals") {
 		t.Errorf("the error is %v", err)
 	}

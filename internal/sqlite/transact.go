@@ -17,20 +17,21 @@ type Statement struct {
 }
 
 // Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many rows, for
-// which SQLite keeps a copy of every page. It ends with a RepeatError at the first run that fails, and does not undo the runs before.
+// which SQLite keeps a copy of every page. It ends with a StatementError at the first run that fails, and does not undo the runs before.
 func Repeat(text string, lists [][]any) Statement {
 	return Statement{Text: text, Args: []any{repeated(lists)}}
 }
 
-// RepeatError is the error of one run of a repeated statement.
-type RepeatError struct {
-	Done int // number of runs that succeeded
-	Err  error
+// StatementError is the error of one of several statements.
+type StatementError struct {
+	Statement int // its index
+	Done      int // how many runs of a repeated statement succeeded before
+	Err       error
 }
 
-func (e *RepeatError) Error() string { return e.Err.Error() }
+func (e *StatementError) Error() string { return e.Err.Error() }
 
-func (e *RepeatError) Unwrap() error { return e.Err }
+func (e *StatementError) Unwrap() error { return e.Err }
 
 // Reader runs queries, with ? for each parameter.
 type Reader interface {
@@ -66,7 +67,10 @@ func run(tx interface {
 	for i, s := range statements {
 		result, err := tx.ExecContext(context.Background(), s.Text, s.Args...)
 		if err != nil {
-			return nil, err
+			failed := &StatementError{Err: err}
+			errors.As(err, &failed)
+			failed.Statement = i
+			return nil, failed
 		}
 		if changed[i], err = result.RowsAffected(); err != nil {
 			return nil, err

@@ -125,7 +125,7 @@ func TestRepeat(t *testing.T) {
 	}
 	fails := func(tx *sql.Tx, done int, names ...string) error {
 		_, err := repeat(tx, names...)
-		var stopped *RepeatError
+		var stopped *StatementError
 		if !errors.As(err, &stopped) || stopped.Done != done || !strings.Contains(err.Error(), "UNIQUE constraint failed") {
 			t.Errorf("%v ends with %v", names, err)
 		}

@@ -53,17 +53,17 @@ func (v *virtual) repeat(ctx context.Context, s physical.Statement, lists repeat
 		for i, value := range list {
 			value, err := driver.DefaultParameterConverter.ConvertValue(value)
 			if err != nil {
-				return nil, &RepeatError{done, err}
+				return nil, &StatementError{Done: done, Err: err}
 			}
 			args = append(args, driver.NamedValue{Ordinal: i + 1, Value: value})
 		}
 		result, err := v.exec(ctx, s, args)
 		if err != nil {
-			return nil, &RepeatError{done, err}
+			return nil, &StatementError{Done: done, Err: err}
 		}
 		rows, err := result.RowsAffected()
 		if err != nil {
-			return nil, &RepeatError{done, err}
+			return nil, &StatementError{Done: done, Err: err}
 		}
 		changed += rows
 	}

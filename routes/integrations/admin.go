@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -116,9 +115,6 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 	return envelope.WriteData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
 }
 
-// maxPreviewed is how many items a member's preview may have: it holds the writer lock, as if it applied them.
-const maxPreviewed = 20
-
 func (s *server) previewInbound(e *core.RequestEvent) error {
 	var input previewRequest
 	if err := readAdmin(e, &input); err != nil {
@@ -132,10 +128,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	if tenantOf(e) != "" && received.Items() > maxPreviewed {
-		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A preview takes at most %d items. Send fewer.", maxPreviewed))
-	}
-	outcome, err := received.Preview(e.Request.Context(), e.App)
+	outcome, err := received.Preview(e.App)
 	return envelope.WriteResult(e, outcome, err)
 }
 

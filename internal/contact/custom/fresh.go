@@ -2,7 +2,6 @@ package custom
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -10,43 +9,45 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Find returns a collection by its name or id. The error is sql.ErrNoRows if there is none.
-type Find func(nameOrID string) (*core.Collection, error)
-
-// WithCollection calls do with a collection that PocketBase keeps in memory, and with what finds others there. After a change by another
-// process these are outdated for a tenth of a second; in the process that changes one, it is new before the change is committed. If do
-// then meets a missing column or table, it is called again with the collections in the database. Those in memory stay as they are, so
-// that an old one never replaces a new one.
-func WithCollection(app core.App, nameOrID string, do func(*core.Collection, Find) error) error {
-	find := Find(app.FindCachedCollectionByNameOrId)
-	collection, err := find(nameOrID)
-	if err == nil {
-		if err = do(collection, find); !isOutdated(err) {
-			return err
-		}
-		find = app.FindCollectionByNameOrId
-		collection, err = find(nameOrID)
+// Fresh calls do. If do meets an outdated collection, Fresh calls it again with an app that reads collections from the database. PocketBase
+// keeps collections in memory: in the process that changes one, it is new before the change is committed, and in another process it is
+// outdated for a tenth of a second. Those in memory stay as they are, so that an old one never replaces a new one.
+func Fresh(app core.App, do func(core.App) error) error {
+	err := do(app)
+	if MayBeOutdated(app, err) {
+		err = do(fresh{app})
 	}
-	if err != nil {
-		return fmt.Errorf("finding the collection %q: %w", nameOrID, err)
-	}
-	return do(collection, find)
+	return err
 }
 
-// isOutdated reports whether an error may come from an outdated collection.
-func isOutdated(err error) bool {
-	if err == nil {
+// fresh is an app, in transactions as well, that reads collections from the database.
+type fresh struct{ core.App }
+
+func (a fresh) FindCachedCollectionByNameOrId(nameOrID string) (*core.Collection, error) {
+	return a.FindCollectionByNameOrId(nameOrID)
+}
+
+func (a fresh) RunInTransaction(fn func(core.App) error) error {
+	return a.App.RunInTransaction(func(tx core.App) error { return fn(fresh{tx}) })
+}
+
+// MayBeOutdated reports whether an error may come from an outdated collection of the app.
+func MayBeOutdated(app core.App, err error) bool {
+	if _, isFresh := app.(fresh); isFresh || err == nil {
 		return false
 	}
+	var wrong *fault.Error
 	var faults fault.Fields
-	if errors.As(err, &faults) {
-		for _, wrong := range faults {
-			if wrong.Code == fault.CodeUnknownField {
-				return true
-			}
-		}
-		return false
+	if errors.As(err, &wrong) {
+		faults = wrong.Fields
+	} else if !errors.As(err, &faults) {
+		text := err.Error() // SQLite has the same code for these as for any other error in a statement
+		return strings.Contains(text, "no such column") || strings.Contains(text, "has no column named") || strings.Contains(text, "no such table")
 	}
-	text := err.Error() // SQLite has the same code for these as for any other error in a statement
-	return strings.Contains(text, "no such column") || strings.Contains(text, "has no column named") || strings.Contains(text, "no such table")
+	for _, wrong := range faults {
+		if wrong.Code == fault.CodeUnknownField {
+			return true
+		}
+	}
+	return false
 }

@@ -19,8 +19,8 @@ import (
 // of the admin's own. PocketBase checks only whether such a row exists. So a tenant could find out which ids others have, and the deletion
 // of another tenant's row would affect its contacts.
 
-// errNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
-var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
+// ErrNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
+var ErrNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
 // CheckOwner returns the errors in a record's field if it is a relation and leads to a row of another tenant. IDs that are stored
 // already are not checked, so that they do not prevent other changes.
@@ -33,12 +33,15 @@ func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	if len(ids) > max(relation.MaxSelect, 1) { // PocketBase refuses them for their number
 		return nil, nil
 	}
-	err = WithCollection(app, relation.CollectionId, func(target *core.Collection, _ Find) error {
-		wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)
+	err = Fresh(app, func(app core.App) error {
+		target, err := app.FindCachedCollectionByNameOrId(relation.CollectionId)
+		if err == nil {
+			wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)
+		}
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) { // the collection no longer exists
-		return errNoSuchRow, nil
+		return ErrNoSuchRow, nil
 	}
 	return wrong, err
 }
@@ -53,7 +56,7 @@ func Added(ids []string, stored any) []string {
 type Collections map[string]*core.Collection
 
 // Targets returns the collections to which relations among the fields lead, without those that no longer exist.
-func Targets(fields []core.Field, find Find) (targets Collections, err error) {
+func Targets(fields []core.Field, find func(nameOrID string) (*core.Collection, error)) (targets Collections, err error) {
 	for _, field := range fields {
 		relation, ok := field.(*core.RelationField)
 		if !ok {
@@ -81,7 +84,7 @@ func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts 
 		return nil, nil
 	}
 	if target == nil {
-		return errNoSuchRow, nil
+		return ErrNoSuchRow, nil
 	}
 	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{sqlite.List(ids)}
 	if owned := OwnedBy(contacts, target, "?2"); owned != "" {
@@ -92,7 +95,7 @@ func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts 
 		return nil, fmt.Errorf("checking the rows to which the field %q leads: %w", relation.Name, err)
 	}
 	if found != len(ids) {
-		return errNoSuchRow, nil
+		return ErrNoSuchRow, nil
 	}
 	return nil, nil
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/contact/bulk"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -24,7 +23,7 @@ var errMoved = errors.New("the import has moved on")
 type page struct {
 	first   int // the index of the first row that is stored with them
 	from    int // the index of the first row of the page
-	items   []bulk.Item
+	items   []contact.Item
 	cells   [][]string
 	numbers []int // of the rows, as a spreadsheet shows them
 }
@@ -101,10 +100,11 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 	if moved[0] == 0 {
 		return errMoved
 	}
-	written, err := i.write(tx, p, begun, taken)
+	results, err := contact.Write(tx, i.Tenant, p.items[begun:begun+taken])
 	if err != nil {
-		return err
+		return fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}
+	written := i.outcome(p, begun, results)
 	statements := []sqlite.Statement{{
 		Text: "UPDATE `_imports` SET `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
 			"`rowsRefused` = `rowsRefused` + ? WHERE `id` = ?",
@@ -127,49 +127,15 @@ type outcome struct {
 	refused []Refusal
 }
 
-// write writes the contacts of some rows of a page, in the transaction of tx.
-func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err error) {
-	items, err := i.existing(tx, p.items[begun:begun+taken])
-	if err != nil {
-		return o, err
-	}
-	results, err := bulk.Write(tx, i.Tenant, items)
-	if err != nil {
-		return o, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
-	}
+// outcome returns the outcome of some rows of a page.
+func (i *Import) outcome(p *page, begun int, results []contact.Result) (o outcome) {
 	for n, result := range results {
 		o.add(result.Status)
 		if result.Wrong != nil {
 			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
 		}
 	}
-	return o, nil
-}
-
-const existingSQL = "SELECT c.`id` FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?"
-
-// existing returns the items, without the ids that no contact of the tenant has.
-func (i *Import) existing(tx core.App, items []bulk.Item) ([]bulk.Item, error) {
-	var ids []string
-	for _, item := range items {
-		if item.ID != "" {
-			ids = append(ids, item.ID)
-		}
-	}
-	if ids == nil {
-		return items, nil
-	}
-	found, err := sqlite.Values[string](sqlite.ReaderOf(tx), existingSQL, sqlite.List(ids), i.Tenant)
-	if err != nil {
-		return nil, fmt.Errorf("looking for the contacts of the import %s: %w", i.ID, err)
-	}
-	items = slices.Clone(items)
-	for n, item := range items {
-		if item.ID != "" && !slices.Contains(found, item.ID) {
-			items[n] = sheet.Otherwise(item)
-		}
-	}
-	return items, nil
+	return o
 }
 
 // refusalInserts returns the statements that store refusals.
@@ -211,13 +177,13 @@ func (c *Counts) addAll(other Counts) {
 }
 
 // add counts the result of a row.
-func (c *Counts) add(status string) {
+func (c *Counts) add(status contact.Status) {
 	switch status {
-	case bulk.Created:
+	case contact.Created:
 		c.RowsCreated++
-	case bulk.Updated:
+	case contact.Updated:
 		c.RowsUpdated++
-	case bulk.Unchanged:
+	case contact.Unchanged:
 		c.RowsUnchanged++
 	default:
 		c.RowsRefused++

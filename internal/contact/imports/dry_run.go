@@ -8,15 +8,16 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
-// dryRun counts what an import would do to the contacts as they are now. It applies the rows as the import does, but in a scratch database.
+// dryRun counts what an import would do to the contacts as they are now.
 type dryRun struct {
 	*Import
-	app     core.App
-	scratch *scratch
+	app core.App
+	run *contact.DryRun
 
 	counts   Counts
 	refused  []Refusal // not yet stored
@@ -30,11 +31,11 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	if updated, err := time.Parse(time.RFC3339, i.Updated); err == nil && i.Position > 0 && time.Since(updated) < idle {
 		return nil, errMoved
 	}
-	s, err := openScratch(app, i.Tenant)
+	run, err := contact.NewDryRun(app, i.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &dryRun{Import: i, app: app, scratch: s, stored: i.Position}, nil
+	return &dryRun{Import: i, app: app, run: run, stored: i.Position}, nil
 }
 
 // isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
@@ -59,14 +60,11 @@ func (d *dryRun) count() (Status, error) {
 	if p == nil {
 		return Checked, nil
 	}
-	var o outcome
-	err = d.scratch.transact(p.items, func(tx core.App) error {
-		o, err = d.write(tx, p, 0, len(p.items))
-		return err
-	})
+	results, err := d.run.Plan(p.items)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("checking rows of the import %s: %w", d.ID, err)
 	}
+	o := d.outcome(p, 0, results)
 	d.counts.addAll(o.Counts)
 	d.refused = append(d.refused, o.refused...)
 	d.position += len(p.items)

@@ -20,7 +20,7 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 		do()
 		err = d.store(status)
 	}
-	if closeErr := d.scratch.close(); closeErr != nil {
+	if closeErr := d.run.Close(); closeErr != nil {
 		return closeErr
 	}
 	return err

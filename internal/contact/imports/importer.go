@@ -115,7 +115,7 @@ func (w *worker) end(id string) {
 		return
 	}
 	delete(w.dryRuns, id)
-	if err := d.scratch.close(); err != nil {
+	if err := d.run.Close(); err != nil {
 		w.app.Logger().Warn("deleting the database of a dry run; the next start deletes it", "error", err)
 	}
 }

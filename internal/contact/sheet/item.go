@@ -8,9 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/bulk"
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound/payload"
 )
 
 // Parser turns rows into items.
@@ -31,11 +29,11 @@ func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
 	return p, err
 }
 
-// Item returns the item of a row, which changes the contact that the match finds, or creates one. By id the item is an update of an existing
-// contact; if there is none, Otherwise returns the item instead. An empty cell changes nothing. If the row is invalid, the item says so.
-func (p *Parser) Item(cells []string) (bulk.Item, error) {
-	item := bulk.Item{Action: bulk.Upsert, ByEmail: p.match == payload.FieldEmail}
+// Item returns the item of a row, which changes the contact that the match finds, or creates one. By id, a contact that is not found is looked up by
+// the external id. An empty cell changes nothing. If the row is invalid, the item says so.
+func (p *Parser) Item(cells []string) (contact.Item, error) {
 	input := map[string]any{}
+	id := ""
 	var halves []string
 	for i, target := range p.mapping {
 		field, isCustom := p.custom[target]
@@ -50,7 +48,7 @@ func (p *Parser) Item(cells []string) (bulk.Item, error) {
 		case target == FirstName || target == LastName:
 			halves = append(halves, cell)
 		case target == ID:
-			item.ID = cell
+			id = cell
 		default:
 			input[target] = cell
 		}
@@ -61,6 +59,7 @@ func (p *Parser) Item(cells []string) (bulk.Item, error) {
 		}
 		input["name"] = strings.Join(halves, " ")
 	}
+	item := contact.Item{Action: contact.Upsert}
 	var wrong fault.Fields
 	var err error
 	item.Changes, err = contact.ParseChanges(p.app, input)
@@ -70,31 +69,19 @@ func (p *Parser) Item(cells []string) (bulk.Item, error) {
 	case err != nil:
 		return item, err
 	}
-	p.aim(&item)
+	p.aim(&item, id)
 	return item, nil
 }
 
 // aim sets how the item finds its contact.
-func (p *Parser) aim(item *bulk.Item) {
-	id := item.ID
-	item.ID = ""
+func (p *Parser) aim(item *contact.Item, id string) {
+	text := func(field string) string { value, _ := item.Changes[field].(string); return value }
 	if p.match == ID {
-		*item = Otherwise(*item)
-		if id != "" {
-			item.Action, item.ID = bulk.Update, id
-		}
+		item.Keys = []contact.Key{{Field: contact.ID, Value: id}, {Field: contact.ExternalID, Value: text(contact.ExternalID)}}
 		return
 	}
-	if item.Key(p.match) == "" && item.Wrong == nil {
+	item.Keys = []contact.Key{{Field: p.match, Value: text(p.match)}}
+	if item.Keys[0].Value == "" && item.Wrong == nil {
 		item.Wrong = fault.InvalidContact(fault.Fields{p.match: {Code: fault.CodeRequired, Message: "is required, because the import matches contacts by it"}})
 	}
-}
-
-// Otherwise returns the item of a row for whose id the tenant has no contact. It changes the contact with its external id, or creates one.
-func Otherwise(item bulk.Item) bulk.Item {
-	item.ID, item.Action, item.ByEmail = "", bulk.Create, false
-	if item.Key(payload.FieldExternalID) != "" {
-		item.Action = bulk.Upsert
-	}
-	return item
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -30,27 +31,10 @@ const (
 	maxValue = 64 << 10
 )
 
-// Action is what to do with a contact.
-type Action string
-
-// The actions. Senders know upsert and delete.
-const (
-	Create Action = "create" // an upsert without a key
-	Update Action = "update" // an upsert by the contact's id
-	Upsert Action = "upsert"
-	Delete Action = "delete"
-)
-
-// Key is one way to find a contact.
-type Key struct {
-	Field string // FieldID, FieldExternalID or FieldEmail (ignoring case; the oldest contact if several share it)
-	Value string
-}
-
 // Item is one contact to apply.
 type Item struct {
-	Action   Action
-	Match    []Key          // the first key that finds a contact counts
+	Action   contact.Action // an upsert without a key is a Create, and one by the id an Update
+	Match    []contact.Key  // the first that finds a contact counts
 	Fields   map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
 	Extra    map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
 	Changed  []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
@@ -67,20 +51,20 @@ func (it *Item) finish() {
 	switch {
 	case it.Err != nil || it.IsEvent():
 		return
-	case it.Action != Upsert && it.Action != Delete:
+	case it.Action != contact.Upsert && it.Action != contact.Delete:
 		it.Err = fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", it.Action))
 		return
 	case it.Match == nil:
 		for _, name := range []string{FieldExternalID, FieldEmail} {
 			if text, ok := it.Fields[name].(string); ok {
-				it.Match = append(it.Match, Key{name, text})
+				it.Match = append(it.Match, contact.Key{Field: name, Value: text})
 			}
 		}
-	case it.Action == Upsert:
-		it.Action = Update
+	case it.Action == contact.Upsert:
+		it.Action = contact.Update
 	}
-	if it.Action == Upsert && it.Match == nil {
-		it.Action = Create
+	if it.Action == contact.Upsert && it.Match == nil {
+		it.Action = contact.Create
 	}
 }
 
@@ -154,7 +138,7 @@ func plainItems(list []any) ([]Item, error) {
 }
 
 func notAnObject() Item {
-	return Item{Action: Upsert, Err: fault.New(fault.CodeInvalidType, "an item must be an object with a contact's fields")}
+	return Item{Action: contact.Upsert, Err: fault.New(fault.CodeInvalidType, "an item must be an object with a contact's fields")}
 }
 
 func checkCount(n int) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -27,14 +28,14 @@ func codeOf(err error) fault.Code {
 
 // wrong returns an item with an invalid field.
 func wrong(field, code, message string) Item {
-	return Item{Action: Upsert, Err: &fault.Error{
+	return Item{Action: contact.Upsert, Err: &fault.Error{
 		Code: fault.ValidationFailed, Message: field + ": " + message, Fields: fault.Fields{field: {Code: code, Message: message}},
 	}}
 }
 
 // refusedAction returns an item with an unknown action.
 func refusedAction(action string) Item {
-	return Item{Action: Action(action), Err: fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", action))}
+	return Item{Action: contact.Action(action), Err: fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", action))}
 }
 
 const notScalar = "must be text, a number, true, false or null"
@@ -152,7 +153,7 @@ func TestPlainItem(t *testing.T) {
 		{"the contact's own names", `{"name":" Ada ","email":"a@example.com","phone":"+44","company":"AE","externalId":"7"}`,
 			Item{Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+44", "company", "AE", "externalId", "7")}},
 		{"what was read can be sent back", `{"id":"abc","name":"Ada","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"x"}`,
-			Item{Match: []Key{{FieldID, "abc"}}, Fields: fields("name", "Ada")}},
+			Item{Match: []contact.Key{{Field: FieldID, Value: "abc"}}, Fields: fields("name", "Ada")}},
 		{"null and empty clear", `{"phone":null,"company":"  ","externalId":""}`,
 			Item{Fields: fields("phone", nil, "company", nil, "externalId", nil)}},
 		{"an empty id is not sent", `{"id":"","email":"a@example.com"}`, Item{Fields: fields("email", "a@example.com")}},
@@ -182,7 +183,7 @@ func TestPlainItem(t *testing.T) {
 		{"an object under an alias", `{"organization":{"id":1},"email":"a@example.com"}`,
 			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`ignored: "organization"`}}},
 
-		{"delete", `{"email":"a@example.com","action":"Delete"}`, Item{Action: Delete, Fields: fields("email", "a@example.com")}},
+		{"delete", `{"email":"a@example.com","action":"Delete"}`, Item{Action: contact.Delete, Fields: fields("email", "a@example.com")}},
 		{"upsert", `{"action":"upsert"}`, Item{}},
 		{"no action", `{"action":null}`, Item{}},
 		{"another action", `{"action":"merge"}`, refusedAction("merge")},
@@ -208,7 +209,7 @@ func TestPlainItem(t *testing.T) {
 				return
 			}
 			if tt.want.Action == "" {
-				tt.want.Action = Upsert
+				tt.want.Action = contact.Upsert
 			}
 			tt.want.finish()
 			if tt.want.Fields == nil {

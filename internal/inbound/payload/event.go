@@ -40,9 +40,9 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 // none, the original's id. The externalId before the event finds the copy, which then follows: a change of the original's externalId
 // changes the copy's.
 func eventItem(kind event.Kind, data, previous map[string]any) Item {
-	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert, Changed: []string{FieldExternalID}}
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert, Changed: []string{FieldExternalID}}
 	if kind == event.ContactDeleted {
-		it.Action = Delete
+		it.Action = contact.Delete
 	}
 	it.readEvent(data)
 	if it.Err != nil {
@@ -53,7 +53,7 @@ func eventItem(kind event.Kind, data, previous map[string]any) Item {
 	if !changed {
 		before = it.Fields[FieldExternalID]
 	}
-	it.Match = []Key{{Field: FieldExternalID, Value: firstText(before, id)}}
+	it.Match = []contact.Key{{Field: FieldExternalID, Value: firstText(before, id)}}
 	it.Fields[FieldExternalID] = firstText(it.Fields[FieldExternalID], id)
 	for name := range previous {
 		if name != FieldExternalID {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 )
@@ -86,16 +87,16 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, body string
-		action     Action
-		want       []Key
+		action     contact.Action
+		want       []contact.Key
 	}{
-		{"nothing", `{"name":"Ada"}`, Create, nil},
-		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, Update, []Key{{"id", "abc"}}},
-		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, Upsert, []Key{{"externalId", "7"}, {"email", "a@example.com"}}},
-		{"no value is not a key", `{"externalId":null,"email":""}`, Create, nil},
-		{"a deletion", `{"action":"delete","email":"a@example.com"}`, Delete, []Key{{"email", "a@example.com"}}},
-		{"a deletion by id", `{"action":"delete","id":"abc"}`, Delete, []Key{{"id", "abc"}}},
-		{"a deletion of nobody", `{"action":"delete"}`, Delete, nil},
+		{"nothing", `{"name":"Ada"}`, contact.Create, nil},
+		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, contact.Update, []contact.Key{{Field: "id", Value: "abc"}}},
+		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, contact.Upsert, []contact.Key{{Field: "externalId", Value: "7"}, {Field: "email", Value: "a@example.com"}}},
+		{"no value is not a key", `{"externalId":null,"email":""}`, contact.Create, nil},
+		{"a deletion", `{"action":"delete","email":"a@example.com"}`, contact.Delete, []contact.Key{{Field: "email", Value: "a@example.com"}}},
+		{"a deletion by id", `{"action":"delete","id":"abc"}`, contact.Delete, []contact.Key{{Field: "id", Value: "abc"}}},
+		{"a deletion of nobody", `{"action":"delete"}`, contact.Delete, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,10 +134,10 @@ func TestEvents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			it := decodeEventItem(t, tt.kind, tt.data, tt.previous)
-			if (it.Action == Delete) != (tt.kind == event.ContactDeleted) || it.Fields["externalId"] != tt.externalID {
+			if (it.Action == contact.Delete) != (tt.kind == event.ContactDeleted) || it.Fields["externalId"] != tt.externalID {
 				t.Errorf("got %+v", it)
 			}
-			if want := []Key{{"externalId", tt.match}}; !reflect.DeepEqual(it.Match, want) || !reflect.DeepEqual(it.Changed, tt.changed) {
+			if want := []contact.Key{{Field: "externalId", Value: tt.match}}; !reflect.DeepEqual(it.Match, want) || !reflect.DeepEqual(it.Changed, tt.changed) {
 				t.Errorf("got %v %v, want %v %v", it.Match, it.Changed, want, tt.changed)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -80,7 +81,7 @@ func checkItem(t *testing.T, it Item) {
 		}
 		return
 	}
-	if !slices.Contains([]Action{Create, Update, Upsert, Delete}, it.Action) {
+	if !slices.Contains([]contact.Action{contact.Create, contact.Update, contact.Upsert, contact.Delete}, it.Action) {
 		t.Fatalf("action %q", it.Action)
 	}
 	for name, v := range it.Fields {
@@ -99,7 +100,7 @@ func checkItem(t *testing.T, it Item) {
 			checkValue(t, v)
 		}
 	}
-	if it.Action == Create != (it.Match == nil) && it.Action != Delete {
+	if it.Action == contact.Create != (it.Match == nil) && it.Action != contact.Delete {
 		t.Fatalf("keys %+v", it)
 	}
 	for _, key := range it.Match {

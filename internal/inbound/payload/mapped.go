@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -35,7 +36,7 @@ func (m *Mapping) apply(root any) (Payload, error) {
 	for _, v := range selected {
 		it := r.item(v)
 		if r.work.isOver() {
-			it = Item{Action: Upsert, Err: fault.New(fault.MappingTooCostly, tooCostly)}
+			it = Item{Action: contact.Upsert, Err: fault.New(fault.MappingTooCostly, tooCostly)}
 		}
 		p.Items = append(p.Items, it)
 	}
@@ -76,7 +77,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 }
 
 func (r *reading) item(v any) Item {
-	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert}
 	if len(r.fields) == 0 {
 		obj, ok := v.(map[string]any)
 		if !ok {
@@ -124,7 +125,7 @@ func (it *Item) warn(of string, names []string) {
 func (it *Item) set(name, text string) {
 	switch {
 	case name == FieldID:
-		it.Match = []Key{{FieldID, text}}
+		it.Match = []contact.Key{{Field: FieldID, Value: text}}
 	case isField(name):
 		it.Fields[name] = text
 	default:
@@ -169,7 +170,7 @@ func (r *reading) textAt(v any, p path) (string, bool, *fault.Field) {
 }
 
 // actionOf reads an item's action, from the surrounding payload if needed.
-func (r *reading) actionOf(v any) Action {
+func (r *reading) actionOf(v any) contact.Action {
 	text, _, err := r.textAt(v, r.action)
 	if text == "" && err == nil {
 		if r.rootAction == nil {
@@ -180,9 +181,9 @@ func (r *reading) actionOf(v any) Action {
 	}
 	switch {
 	case r.listed && slices.Contains(r.deleteWhen, text):
-		return Delete
+		return contact.Delete
 	case r.listed || text == "" && err == nil:
-		return Upsert
+		return contact.Upsert
 	case err != nil:
 		return "a list or an object"
 	}

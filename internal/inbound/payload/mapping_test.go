@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -81,11 +82,11 @@ func TestMapping(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
 	item := func(fields object) Item {
-		it := Item{Fields: object{}, Extra: object{}, Action: Upsert}
+		it := Item{Fields: object{}, Extra: object{}, Action: contact.Upsert}
 		for name, v := range fields {
 			switch {
 			case name == FieldID:
-				it.Match = []Key{{FieldID, v.(string)}}
+				it.Match = []contact.Key{{Field: FieldID, Value: v.(string)}}
 			case isField(name):
 				it.Fields[name] = v
 			default:
@@ -101,7 +102,7 @@ func TestMapping(t *testing.T) {
 		it.Action, it.Match, it.Err = r.Action, nil, r.Err
 		return it
 	}
-	gone := func(it Item) Item { it.Action = Delete; return it }
+	gone := func(it Item) Item { it.Action = contact.Delete; return it }
 	a, b := object{"email": "a@example.com"}, object{"email": "b@example.com"}
 
 	tests := []struct {
@@ -235,9 +236,9 @@ func TestPresetIsOverridden(t *testing.T) {
 		"fields":{"plan":"data.merges.MMERGE7","phone":null,"name":"data.merges.FNAME"}}`)
 	p, err := Decode(asForm, []byte(unsubscribe), m)
 	want := []Item{{
-		Action: Delete,
+		Action: contact.Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
-		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"}, Match: []Key{{FieldEmail, "a@example.com"}},
+		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"}, Match: []contact.Key{{Field: FieldEmail, Value: "a@example.com"}},
 	}}
 	if err != nil || !reflect.DeepEqual(p.Items, want) {
 		t.Errorf("got %+v, %v; want %+v", p.Items, err, want)
@@ -245,13 +246,13 @@ func TestPresetIsOverridden(t *testing.T) {
 
 	m = mustMapping(t, `{"preset":"mailchimp","items":null,"action":null,"deleteWhen":null}`)
 	p, err = Decode(asForm, []byte(unsubscribe), m)
-	if err != nil || p.Batch || p.Items[0].Action != Upsert || p.Items[0].Fields["phone"] != "1" {
+	if err != nil || p.Batch || p.Items[0].Action != contact.Upsert || p.Items[0].Fields["phone"] != "1" {
 		t.Errorf("got %+v, %v", p, err)
 	}
 
 	// the preset itself is unchanged
 	p, err = Decode(asForm, []byte(unsubscribe), mustMapping(t, `{"preset":"mailchimp"}`))
-	if err != nil || p.Items[0].Action != Upsert || len(p.Items[0].Extra) > 0 {
+	if err != nil || p.Items[0].Action != contact.Upsert || len(p.Items[0].Extra) > 0 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }

@@ -3,6 +3,8 @@ package payload
 import (
 	"slices"
 	"strings"
+
+	"contactbase/internal/contact"
 )
 
 // plainItem reads an object by common names.
@@ -13,7 +15,7 @@ import (
 //     since many senders use an object for "organization".
 func plainItem(obj map[string]any) Item {
 	r := plainReading{
-		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: Upsert},
+		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
 		obj:  obj, byFold: byFolded(obj), used: map[string]bool{},
 	}
 	for _, field := range aliases {
@@ -99,7 +101,7 @@ func (r *plainReading) takeID() {
 		return
 	}
 	if text, ok := id.(string); ok {
-		r.Match = []Key{{FieldID, text}}
+		r.Match = []contact.Key{{Field: FieldID, Value: text}}
 	}
 }
 

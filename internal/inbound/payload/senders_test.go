@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -23,7 +24,7 @@ type view struct {
 }
 
 type viewItem struct {
-	Action   Action         `json:"action"`
+	Action   contact.Action `json:"action"`
 	Match    []string       `json:"match,omitempty"`
 	Fields   map[string]any `json:"fields,omitempty"`
 	Extra    map[string]any `json:"extra,omitempty"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cast"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -45,15 +46,15 @@ func textOf(s string) (any, *fault.Field) {
 }
 
 // actionOf recognises the two actions that senders know, in any case. Other text is only truncated, for a message.
-func actionOf(v any) Action {
+func actionOf(v any) contact.Action {
 	text, ok := v.(string)
 	if !ok {
-		return Upsert
+		return contact.Upsert
 	}
-	if a := Action(strings.ToLower(text)); a == Upsert || a == Delete {
+	if a := contact.Action(strings.ToLower(text)); a == contact.Upsert || a == contact.Delete {
 		return a
 	}
-	return Action(shorten(text))
+	return contact.Action(shorten(text))
 }
 
 // IgnoredWarning returns the warning about unknown properties.

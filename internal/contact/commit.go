@@ -1,0 +1,299 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/relation"
+	"contactbase/internal/sqlite"
+)
+
+// Request is what a caller does to the contacts of a tenant in one transaction. Check and Finish may be called twice, and must not change
+// anything themselves.
+type Request struct {
+	Tenant string
+	Items  []Item
+
+	// Check is called first. It returns an error if the caller may no longer do this, or has done it already.
+	Check func(tx sqlite.Reader) error
+
+	// Finish returns the statements that the caller adds. With an error, nothing is written.
+	Finish func(tx sqlite.Reader, results []Result) ([]sqlite.Statement, error)
+}
+
+// shortRequest is how many items are written in a few milliseconds, so that they may share a commit with others.
+const shortRequest = 20
+
+// Commit plans the items and writes them. The error is ErrNoTenant if the tenant was deleted. ctx is that of sqlite.Transact.
+func (r *Request) Commit(ctx context.Context, app core.App) error {
+	if len(r.Items) == 1 && r.Items[0].Action != Delete {
+		return r.commitOne(ctx, app)
+	}
+	return sqlite.Transact(ctx, app, r.Tenant, len(r.Items) <= shortRequest, func(tx core.App) error {
+		reader := sqlite.ReaderOf(tx)
+		if err := r.Check(reader); err != nil {
+			return err
+		}
+		results, err := Write(tx, r.Tenant, r.Items)
+		if err != nil {
+			return err
+		}
+		statements, err := r.Finish(reader, results)
+		if err == nil {
+			_, err = sqlite.Run(tx, statements)
+		}
+		return err
+	})
+}
+
+// commitOne is Commit for one item that is not deleted. Its transaction needs no savepoint: see sqlite.Write. If an admin's unique index refuses the
+// contact all the same, the item is planned again as invalid.
+func (r *Request) commitOne(ctx context.Context, app core.App) error {
+	item := r.Items[0]
+	for {
+		p, err := planOf(app, r.Tenant)
+		if err != nil {
+			return err
+		}
+		var w *writes
+		var written []*change
+		_, err = sqlite.WriteFor(ctx, app, r.Tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+			attempt := *p
+			attempt.tx = tx
+			if err := r.Check(tx); err != nil {
+				return nil, err
+			}
+			result, err := attempt.next(0, &item)
+			if err != nil {
+				return nil, err
+			}
+			if w, written, err = attempt.take(); err != nil {
+				return nil, err
+			}
+			finish, err := r.Finish(tx, []Result{result})
+			return append(w.statements, finish...), err
+		})
+		if err == nil {
+			p.announce(app, written)
+			return nil
+		}
+		_, wrong := p.refusedItem(w, err)
+		if wrong == nil {
+			return err
+		}
+		item.Wrong = wrong
+	}
+}
+
+// refusedItem returns the item whose contact an admin's unique index has refused, and the error of that item, nil if the error is another one.
+func (p *plan) refusedItem(w *writes, err error) (int, *fault.Error) {
+	var failed *sqlite.StatementError
+	var faults fault.Fields
+	if w == nil || !errors.As(err, &failed) || !errors.As(p.refused(err), &faults) {
+		return 0, nil
+	}
+	item, found := w.itemAt(failed.Statement, failed.Done)
+	if !found {
+		return 0, nil
+	}
+	return item, fault.InvalidContact(faults)
+}
+
+// Write plans the items and writes them in the transaction of tx. An item that fails writes nothing.
+func Write(tx core.App, tenantID string, items []Item) ([]Result, error) {
+	w := &writer{tx: tx, tenantID: tenantID, items: items, results: make([]Result, len(items)), refused: map[int]*fault.Error{}}
+	var err error
+	if w.related, err = isRelated(tx); err != nil {
+		return nil, err
+	}
+	for w.done < len(items) {
+		if err := w.plan(); err != nil {
+			return nil, err
+		}
+	}
+	return w.results, nil
+}
+
+// writer writes items in a transaction.
+type writer struct {
+	tx       core.App
+	tenantID string
+	related  bool // whether a relation of an admin's leads to contacts: a deletion may change or delete others
+	items    []Item
+	results  []Result
+	done     int                  // items that are written
+	refused  map[int]*fault.Error // what the database refuses, by item
+}
+
+// plan plans and writes the items that are not yet written, up to a deletion that may have effects on others, or until the database refuses one.
+func (w *writer) plan() error {
+	p, err := planOf(w.tx, w.tenantID)
+	if err != nil {
+		return err
+	}
+	p.tx = sqlite.ReaderOf(w.tx)
+	end := len(w.items)
+	if next := slices.IndexFunc(w.items[w.done:], func(item Item) bool { return item.Action == Delete }); w.related && next >= 0 {
+		end = w.done + next + 1
+	}
+	if err := p.load(w.items[w.done:end]); err != nil {
+		return err
+	}
+	for i := w.done; i < end; i++ {
+		item := w.items[i]
+		if wrong := w.refused[i]; wrong != nil {
+			item.Wrong = wrong
+		}
+		if w.results[i], err = p.next(i, &item); err != nil {
+			return fmt.Errorf("planning item %d: %w", i, err)
+		}
+		if w.results[i].Status != Deleted {
+			continue
+		}
+		if written, err := w.flush(p, i); err != nil || !written {
+			return err
+		}
+		if err := w.delete(i, item.MergedInto); err != nil {
+			return err
+		}
+	}
+	_, err = w.flush(p, end)
+	return err
+}
+
+// flush writes what the plan has decided, and reports whether the database took it. All items before upTo are done then.
+func (w *writer) flush(p *plan, upTo int) (bool, error) {
+	statements, taken, err := p.take()
+	if err != nil {
+		return false, err
+	}
+	run := func() error {
+		_, err := sqlite.Run(w.tx, statements.statements)
+		return err
+	}
+	if len(statements.statements) > 0 {
+		err = sqlite.Savepoint(w.tx, run)
+	}
+	if item, wrong := p.refusedItem(statements, err); wrong != nil {
+		w.refused[item] = wrong
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("writing %d contacts: %w", len(taken), err)
+	}
+	p.announce(w.tx, taken)
+	w.done = upTo
+	return true, nil
+}
+
+// delete deletes the contact of an item through its record, for PocketBase's cascade and hooks. The item fails if a relation of an admin's forbids
+// it.
+func (w *writer) delete(i int, mergedInto string) error {
+	w.done = i + 1
+	remove := func() error { return deleteRecord(w.tx, w.tenantID, w.results[i].Contact.ID, mergedInto) }
+	if !w.related {
+		return remove()
+	}
+	err := sqlite.Savepoint(w.tx, remove)
+	var used *fault.Error
+	if errors.As(err, &used) && used.Code == fault.InUse {
+		w.results[i] = failed(used)
+		return nil
+	}
+	return err
+}
+
+// Preview returns what the items would do, and writes nothing. A deletion counts without what it would do to related records.
+func Preview(app core.App, tenantID string, items []Item) ([]Result, error) {
+	p, err := planOf(app, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	p.tx = sqlite.Direct(app.ConcurrentDB())
+	if err := p.load(items); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(items))
+	for i := range items {
+		if results[i], err = p.preview(app, i, &items[i]); err != nil {
+			return nil, fmt.Errorf("planning item %d: %w", i, err)
+		}
+	}
+	return results, nil
+}
+
+func (p *plan) preview(app core.App, i int, item *Item) (Result, error) {
+	result, err := p.next(i, item)
+	if err != nil || result.Status != Deleted {
+		return result, err
+	}
+	record := core.NewRecord(p.collection)
+	record.Id = result.Contact.ID
+	var used *fault.Error
+	if err = relation.CheckUnused(app, record); errors.As(err, &used) {
+		p.made.put(nil, result.Contact)
+		return failed(used), nil
+	}
+	return result, err
+}
+
+// announce runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
+// of the app's transaction. By then the app of the transaction is closed: Bind replaces it by one that is open. A hook that fails is
+// logged: the contacts are written, so the caller must not hear of an error and write them again.
+func (p *plan) announce(app core.App, written []*change) {
+	trigger := func(failure error) error {
+		if failure != nil {
+			return nil
+		}
+		for _, c := range written {
+			if err := p.trigger(app, c); err != nil {
+				app.Logger().Error("a hook failed after a contact was written", "contact", c.after.ID, "error", err)
+			}
+		}
+		return nil
+	}
+	if transaction := app.TxInfo(); transaction != nil {
+		transaction.OnComplete(trigger)
+		return
+	}
+	_ = trigger(nil)
+}
+
+func (p *plan) trigger(app core.App, c *change) error {
+	e := &core.ModelEvent{Context: context.Background(), Type: core.ModelEventTypeCreate}
+	e.App = app
+	record := c.record
+	if record == nil {
+		var err error
+		if record, err = p.recordOf(p.tenantID, c.before); err != nil {
+			return err
+		}
+	}
+	p.fill(record, p.tenantID, c.after)
+	record.MarkAsNotNew()
+	e.Model = record
+	if c.before == nil {
+		return app.OnModelAfterCreateSuccess().Trigger(e)
+	}
+	e.Type = core.ModelEventTypeUpdate
+	return app.OnModelAfterUpdateSuccess().Trigger(e)
+}
+
+// fill sets the record's fields to those of the contact.
+func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
+	record.Id = c.ID
+	record.SetRaw("tenant", tenantID)
+	for _, field := range Fields {
+		record.SetRaw(field.Name, *field.of(c))
+	}
+	for name, shown := range map[string]string{"created": c.Created, "updated": c.Updated} {
+		at, _ := time.Parse(time.RFC3339, shown) // written by this program, so it is valid
+		setTime(record, name, at)
+	}
+}

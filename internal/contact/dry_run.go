@@ -1,0 +1,137 @@
+package contact
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/search"
+	"contactbase/internal/sqlite"
+)
+
+// DryRun plans items without writing them, in any number of calls, of which each sees what earlier ones would have made. Between the calls it keeps
+// these contacts in a temporary database, so that its memory does not grow with their number.
+type DryRun struct {
+	plan   *plan
+	folder string // of the temporary database
+}
+
+// NewDryRun begins a dry run. The caller closes it.
+func NewDryRun(app core.App, tenantID string) (_ *DryRun, err error) {
+	d := &DryRun{}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("beginning a dry run: %w", errors.Join(err, d.Close()))
+		}
+	}()
+	if d.plan, err = planOf(app, tenantID); err != nil {
+		return nil, err
+	}
+	d.plan.tx = sqlite.Direct(app.ConcurrentDB())
+	if d.folder, err = os.MkdirTemp(app.DataDir(), dryRunPrefix+"*"); err != nil {
+		return nil, err
+	}
+	if d.plan.earlier, err = sql.Open("sqlite", filepath.Join(d.folder, "contacts.db")); err != nil {
+		return nil, err
+	}
+	d.plan.earlier.SetMaxOpenConns(1)
+	if err := d.makeTables(); err != nil {
+		return nil, err
+	}
+	_ = os.RemoveAll(d.folder) // while its file is open, so that nothing is left after a kill; Windows removes it only in Close
+	return d, nil
+}
+
+// dryRunPrefix begins the names of folders that backups leave out.
+const dryRunPrefix = ".contactbase.dry-run-"
+
+const tablesSQL = "SELECT `sql` FROM `sqlite_schema` WHERE `sql` IS NOT NULL AND (`name` = 'contacts' OR `tbl_name` = 'contacts' AND `sql` LIKE 'CREATE UNIQUE%' " +
+	"OR `tbl_name` = '_contactSearch' AND `type` IN ('table', 'index')) ORDER BY `type` DESC" // tables first
+
+// makeTables makes the tables as they are in data.db.
+func (d *DryRun) makeTables() error {
+	definitions, err := sqlite.Values[string](d.plan.tx, tablesSQL)
+	if err != nil {
+		return err
+	}
+	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF"}, definitions...) {
+		if _, err := d.plan.earlier.Exec(statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plan returns what the items would do.
+func (d *DryRun) Plan(items []Item) ([]Result, error) {
+	p := d.plan
+	if err := p.load(items); err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(items))
+	for i := range items {
+		var err error
+		if results[i], err = p.next(i, &items[i]); err != nil {
+			return nil, fmt.Errorf("planning item %d: %w", i, err)
+		}
+	}
+	if err := d.keep(); err != nil {
+		return nil, fmt.Errorf("keeping the contacts of a dry run: %w", err)
+	}
+	return results, nil
+}
+
+// keep moves what the items have made to the temporary database.
+func (d *DryRun) keep() error {
+	p := d.plan
+	tx, err := p.earlier.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // without effect after the commit
+	ids := sqlite.List(slices.Collect(maps.Keys(p.made.contacts)))
+	for _, statement := range []string{
+		"DELETE FROM `contacts` WHERE `id` IN (SELECT `value` FROM json_each(?))",
+		"DELETE FROM `_contactSearch` WHERE `contact` IN (SELECT `value` FROM json_each(?))",
+	} {
+		if _, err := tx.Exec(statement, ids); err != nil {
+			return err
+		}
+	}
+	last := map[string]*change{}
+	for _, c := range p.changes {
+		last[c.after.ID] = c
+	}
+	for _, c := range last {
+		row, err := p.insertRow(c)
+		if err != nil {
+			return err
+		}
+		found := search.Insert(search.Row{Contact: c.after.ID, Tenant: p.tenantID, Email: search.FoldEmail(c.after.Email)})
+		for _, s := range []sqlite.Statement{row, found} {
+			if _, err := tx.Exec(s.Text, s.Args...); err != nil {
+				return err
+			}
+		}
+	}
+	p.changes, p.made = nil, overlay{}
+	return tx.Commit()
+}
+
+// Close ends the dry run.
+func (d *DryRun) Close() error {
+	var err error
+	if d.plan != nil && d.plan.earlier != nil {
+		err = d.plan.earlier.Close()
+	}
+	if d.folder != "" {
+		err = errors.Join(err, os.RemoveAll(d.folder))
+	}
+	return err
+}

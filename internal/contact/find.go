@@ -1,0 +1,179 @@
+package contact
+
+import (
+	"maps"
+	"slices"
+
+	"contactbase/internal/contact/search"
+	"contactbase/internal/sqlite"
+)
+
+// find returns the contact of the first key that finds one, as earlier items have left it, and nil if none does.
+func (p *plan) find(keys []Key) (*Contact, error) {
+	for _, key := range keys {
+		found, err := p.findBy(key)
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func (p *plan) findBy(key Key) (*Contact, error) {
+	if key.Value == "" {
+		return nil, nil
+	}
+	made := p.made.find(key)
+	if made != nil && key.Field != Email || key.Field == ID && p.made.has(key.Value) {
+		return made, nil
+	}
+	stored, err := p.findStored(key)
+	return oldest(made, stored), err
+}
+
+// findStored returns the contact that a key finds among those that no item has changed, nil if there is none.
+func (p *plan) findStored(key Key) (*Contact, error) {
+	found, known := p.stored[key.folded()]
+	var err error
+	if !known {
+		found, err = p.read(p.tx, key, nil)
+	}
+	var without []string
+	for found != nil && err == nil {
+		changed, failed := p.isChanged(found.ID)
+		if err = failed; !changed {
+			break
+		}
+		if key.Field != Email {
+			found = nil
+			break
+		}
+		if without == nil {
+			without = slices.Collect(maps.Keys(p.made.contacts))
+		}
+		without = append(without, found.ID)
+		found, err = p.read(p.tx, key, without)
+	}
+	if p.earlier == nil || err != nil {
+		return found, err
+	}
+	earlier, err := p.findEarlier(key)
+	return oldest(found, earlier), err
+}
+
+// isChanged reports whether an item has made, changed or deleted the contact, also one of an earlier call.
+func (p *plan) isChanged(id string) (bool, error) {
+	if p.made.has(id) {
+		return true, nil
+	}
+	return p.isEarlier(id)
+}
+
+// isEarlier reports whether an item of an earlier call has made or changed the contact.
+func (p *plan) isEarlier(id string) (bool, error) {
+	if p.earlier == nil {
+		return false, nil
+	}
+	return sqlite.Value[bool](p.earlier, "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `id` = ?)", id)
+}
+
+// findEarlier returns the contact that a key finds among those of earlier calls, nil if there is none.
+func (p *plan) findEarlier(key Key) (*Contact, error) {
+	found, err := p.read(p.earlier, key, nil)
+	if found == nil || !p.made.has(found.ID) || err != nil {
+		return found, err
+	}
+	if key.Field != Email {
+		return nil, nil
+	}
+	return p.read(p.earlier, key, slices.Collect(maps.Keys(p.made.contacts)))
+}
+
+// folded returns the key with an email address as it is stored in search rows.
+func (k Key) folded() Key {
+	if k.Field == Email {
+		k.Value = search.FoldEmail(k.Value)
+	}
+	return k
+}
+
+// read reads the contact that a key finds, without those with some ids, nil if there is none.
+func (p *plan) read(tx sqlite.Reader, key Key, without []string) (*Contact, error) {
+	by := map[string]string{ID: byID, ExternalID: byExternalID, Email: byEmail}[key.Field]
+	if without != nil {
+		by = byEmailWithout
+	}
+	found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
+		args := []any{p.tenantID, key.folded().Value}
+		if without != nil {
+			args = append(args, sqlite.List(without))
+		}
+		return "SELECT " + columns + " FROM " + by, args
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// prefetch has the contacts, nil for none, that keys find. Email addresses are folded.
+type prefetch map[Key]*Contact
+
+// How the contacts of many keys are found at once, in the order of the keys: the rest of a SELECT, whose parameters are the tenant and a list
+// of keys.
+var manyBy = map[string]string{
+	ID:         "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
+	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",
+	Email: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT s.`contact` FROM `_contactSearch` s " +
+		"WHERE s.`tenant` = ?1 AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1)",
+}
+
+// load reads the contacts that many items may find, and those that have the external ids that they set.
+func (p *plan) load(items []Item) error {
+	p.stored = prefetch{}
+	for _, item := range items {
+		for _, key := range item.Keys {
+			if key.Value != "" {
+				p.stored[key.folded()] = nil
+			}
+		}
+		for _, changes := range []Changes{item.Changes, item.New} {
+			if value, _ := changes[ExternalID].(string); value != "" {
+				p.stored[Key{ExternalID, value}] = nil
+			}
+		}
+	}
+	for _, field := range []string{ID, ExternalID, Email} {
+		var values []string
+		for key := range p.stored {
+			if key.Field == field {
+				values = append(values, key.Value)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		found, err := p.query(p.tx, p.adminFields, func(columns string) (string, []any) {
+			return "SELECT " + columns + " FROM " + manyBy[field], []any{p.tenantID, sqlite.List(values)}
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			p.stored[map[string]Key{ID: {ID, c.ID}, ExternalID: {ExternalID, c.ExternalID}, Email: {Email, search.FoldEmail(c.Email)}}[field]] = c
+		}
+	}
+	return nil
+}
+
+// checkExternalID checks that no other contact has the external id of a contact. The error is a fault.Fields if one has it.
+func (p *plan) checkExternalID(c *Contact) error {
+	if c.ExternalID == "" {
+		return nil
+	}
+	other, err := p.findBy(Key{ExternalID, c.ExternalID})
+	if err == nil && other != nil {
+		err = errExternalIDTaken
+	}
+	return err
+}

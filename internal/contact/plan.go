@@ -1,0 +1,216 @@
+package contact
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/custom"
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// Action is what an item asks for.
+type Action string
+
+// The actions.
+const (
+	Create Action = "create"
+	Update Action = "update" // of the contact that the keys find
+	Upsert Action = "upsert" // of the contact that the keys find, or of a new one
+	Delete Action = "delete" // of the contact that the keys find
+)
+
+// Key finds contacts by a field: ID, ExternalID or Email.
+type Key struct{ Field, Value string }
+
+// The fields of keys. Several contacts may share an email address: the oldest one counts.
+const (
+	ID         = "id"
+	ExternalID = "externalId"
+	Email      = "email"
+)
+
+// Item is a change that a caller asks for.
+type Item struct {
+	Action  Action
+	Keys    []Key               // the first that finds a contact counts
+	Changes Changes             // what to write
+	New     Changes             // what an Upsert writes to a new contact; nil for Changes
+	Matches func(*Contact) bool // reports whether the contact, nil if there is none, is as the caller expects; nil for any
+	Wrong   *fault.Error        // why the item is invalid; nil if it is valid
+
+	MergedInto string // id of the contact that a deleted one is merged into; "" for none
+}
+
+// Status is what an item did.
+type Status string
+
+// The statuses.
+const (
+	Created   Status = "created"
+	Updated   Status = "updated"
+	Unchanged Status = "unchanged"
+	Deleted   Status = "deleted"
+	Failed    Status = "failed"
+)
+
+// Result is the result of an item.
+type Result struct {
+	Status  Status
+	Contact *Contact     // after the item, for Deleted before it; nil if the item failed
+	Wrong   *fault.Error // why the item failed; nil if it did not
+}
+
+// Err returns why the item failed, nil if it did not.
+func (r Result) Err() error {
+	if r.Wrong == nil {
+		return nil
+	}
+	return r.Wrong
+}
+
+func failed(why *fault.Error) Result { return Result{Status: Failed, Wrong: why} }
+
+// AnyFailed reports whether one of the items failed.
+func AnyFailed(results []Result) bool {
+	return slices.ContainsFunc(results, func(r Result) bool { return r.Wrong != nil })
+}
+
+// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it exists although they
+// expect that it does not, or the reverse.
+var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact does not match If-Match or If-None-Match. Read it again.")
+
+// plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what earlier ones have made.
+type plan struct {
+	*schema
+	tx       sqlite.Reader
+	targets  custom.Collections // to which the admin's relations lead
+	tenantID string
+
+	made    overlay   // what the items have made
+	earlier *sql.DB   // of a dry run: what the items of earlier calls have made, in tables like those of data.db; nil for none
+	stored  prefetch  // what was read for many items at once
+	newest  last      // contact of the tenant
+	changes []*change // in the order of their items
+}
+
+// change is the change of a contact that a plan has decided.
+type change struct {
+	item   int      // that asked for it
+	before *Contact // nil for a new contact
+	after  *Contact
+	record *core.Record // with the admin's fields; nil if there are none
+	sets   Changes
+	fields []int     // the indexes in Fields of the shipped fields that change
+	keys   []indexed // in the admin's unique indexes
+	now    time.Time
+}
+
+// planOf returns a plan that lacks only its reader.
+func planOf(app core.App, tenantID string) (*plan, error) {
+	s, err := schemaFor(app)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := custom.Targets(s.custom, app.FindCachedCollectionByNameOrId)
+	return &plan{schema: s, targets: targets, tenantID: tenantID}, err
+}
+
+// next decides what the item with that index does.
+func (p *plan) next(index int, item *Item) (Result, error) {
+	if item.Wrong != nil {
+		return failed(item.Wrong), nil
+	}
+	found, err := p.find(item.Keys)
+	if err != nil {
+		return Result{}, err
+	}
+	switch {
+	case found == nil && (item.Action == Update || item.Action == Delete):
+		return failed(ErrNotFound), nil
+	case item.Matches != nil && !item.Matches(found):
+		return failed(ErrPreconditionFailed), nil
+	case item.Action == Delete:
+		p.made.delete(found)
+		return Result{Status: Deleted, Contact: found}, nil
+	}
+	c := &change{item: index, before: found, sets: item.Changes, now: time.Now()}
+	if found == nil && item.New != nil {
+		c.sets = item.New
+	}
+	if wrong := p.known(c.sets); wrong != nil {
+		return failed(fault.InvalidContact(wrong)), nil
+	}
+	return p.decide(c)
+}
+
+// decide decides what a change does. The result has Wrong if the contact would be invalid.
+func (p *plan) decide(c *change) (Result, error) {
+	write := p.create
+	if c.before != nil {
+		write = p.update
+	}
+	status, err := write(c)
+	var wrong fault.Fields
+	if errors.As(err, &wrong) {
+		return failed(fault.InvalidContact(wrong)), nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	if status != Unchanged {
+		c.after.stored = p.raw(c.record)
+		p.made.put(c.before, c.after)
+		p.made.hold(c.after.ID, c.keys)
+		p.changes = append(p.changes, c)
+	}
+	return Result{Status: status, Contact: c.after}, nil
+}
+
+// create decides on a new contact. The error is a fault.Fields if it is invalid, and ErrNoTenant if the tenant was deleted.
+func (p *plan) create(c *change) (Status, error) {
+	c.after = &Contact{}
+	if err := p.apply(c); err != nil {
+		return "", err
+	}
+	if err := p.checkUnique(c); err != nil {
+		return "", err
+	}
+	return Created, p.place(c)
+}
+
+// update decides on the change of a contact. The error is a fault.Fields if the contact would be invalid.
+func (p *plan) update(c *change) (Status, error) {
+	after := *c.before
+	c.after = &after
+	if err := p.apply(c); err != nil {
+		return "", err
+	}
+	c.fields = c.after.differing(c.before)
+	if len(c.fields) == 0 && !customDiffers(c.after, c.before) {
+		c.after = c.before
+		return Unchanged, nil
+	}
+	if err := p.checkUnique(c); err != nil {
+		return "", err
+	}
+	at, err := later(c.before, c.now)
+	c.after.Updated = stamp.Shown(at)
+	p.stamp(c)
+	return Updated, err
+}
+
+// apply sets the fields of a contact, and checks it. The error is a fault.Fields if it is invalid.
+func (p *plan) apply(c *change) error {
+	for _, field := range Fields {
+		if value, sent := c.sets[field.Name]; sent {
+			*field.of(c.after), _ = value.(string)
+		}
+	}
+	return p.check(c)
+}

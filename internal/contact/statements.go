@@ -1,0 +1,221 @@
+package contact
+
+import (
+	"strings"
+
+	"contactbase/internal/contact/custom"
+	"contactbase/internal/contact/search"
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// writes are the statements that write some changes: the rows of contacts in the order of the changes, which an admin's unique index may refuse,
+// then the search rows and the events.
+type writes struct {
+	statements []sqlite.Statement
+	items      [][]int // for each statement that writes contacts, the items whose rows it writes
+}
+
+// itemAt returns the item whose row a statement has failed to write, after some rows that it wrote, and whether there is one.
+func (w *writes) itemAt(statement, done int) (int, bool) {
+	if statement >= len(w.items) {
+		return 0, false
+	}
+	return w.items[statement][done], true
+}
+
+// take returns the statements of the changes that were decided since the last call.
+func (p *plan) take() (*writes, []*change, error) {
+	w, taken := &writes{}, p.changes
+	p.changes = nil
+	var rows, found, events runs
+	for _, c := range taken {
+		row, err := p.row(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(rows) == 0 || rows[len(rows)-1].text != row.Text {
+			w.items = append(w.items, nil)
+		}
+		w.items[len(w.items)-1] = append(w.items[len(w.items)-1], c.item)
+		rows = rows.add(row)
+		effects := c.effects(p.tenantID)
+		if effects.event == nil {
+			continue
+		}
+		emitted, err := event.Insert(effects.event, c.now)
+		if err != nil {
+			return nil, nil, err
+		}
+		events = events.add(emitted)
+		for _, s := range effects.search {
+			found = found.add(s)
+		}
+	}
+	for _, runs := range []runs{rows, found, events} {
+		w.statements = append(w.statements, runs.statements()...)
+	}
+	return w, taken, nil
+}
+
+// runs are statements in their order, of which successive ones with the same text run as one repeated statement.
+type runs []run
+
+type run struct {
+	text string
+	args [][]any
+}
+
+func (r runs) add(s sqlite.Statement) runs {
+	if len(r) == 0 || r[len(r)-1].text != s.Text {
+		return append(r, run{s.Text, [][]any{s.Args}})
+	}
+	r[len(r)-1].args = append(r[len(r)-1].args, s.Args)
+	return r
+}
+
+func (r runs) statements() []sqlite.Statement {
+	statements := make([]sqlite.Statement, len(r))
+	for i, run := range r {
+		if statements[i] = (sqlite.Statement{Text: run.text, Args: run.args[0]}); len(run.args) > 1 {
+			statements[i] = sqlite.Repeat(run.text, run.args)
+		}
+	}
+	return statements
+}
+
+// row returns the statement that writes the row of a contact.
+func (p *plan) row(c *change) (sqlite.Statement, error) {
+	if c.before != nil {
+		return p.updateRow(c)
+	}
+	return p.insertRow(c)
+}
+
+// insertRow returns the statement that writes the whole row of a contact.
+func (p *plan) insertRow(c *change) (sqlite.Statement, error) {
+	args := make([]any, 0, len(shippedFields)+len(p.adminFields))
+	args = append(args, c.after.ID, p.tenantID)
+	for _, field := range Fields {
+		args = append(args, *field.of(c.after))
+	}
+	args = append(args, stamp.Store(c.after.Created), stamp.Store(c.after.Updated))
+	for _, field := range p.adminFields {
+		value, err := custom.Column(field, c.record)
+		if err != nil {
+			return sqlite.Statement{}, err
+		}
+		args = append(args, value)
+	}
+	return sqlite.Statement{Text: p.insertSQL, Args: args}, nil
+}
+
+var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
+
+// updateRow returns the statement that writes the row of a changed contact. Of the shipped fields it sets only those that changed, because SQLite
+// writes every index of a column that is set.
+func (p *plan) updateRow(c *change) (sqlite.Statement, error) {
+	var set strings.Builder
+	args := make([]any, 0, len(c.fields)+3)
+	for _, i := range c.fields {
+		set.WriteString(assignments[i])
+		args = append(args, *Fields[i].of(c.after))
+	}
+	for _, field := range p.adminFields {
+		if !c.sets.sets(field) {
+			continue
+		}
+		value, err := custom.Column(field, c.record)
+		if err != nil {
+			return sqlite.Statement{}, err
+		}
+		set.WriteString("`" + field.GetName() + "` = ?, ")
+		args = append(args, value)
+	}
+	return sqlite.Statement{
+		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
+		Args: append(args, stamp.Store(c.after.Updated), c.after.ID, p.tenantID),
+	}, nil
+}
+
+func (c *change) effects(tenantID string) sideEffects {
+	if c.before == nil {
+		return created(tenantID, c.after)
+	}
+	return updated(tenantID, c.before, c.after)
+}
+
+// sideEffects is what is written together with a contact, in the same transaction, however the contact is written.
+type sideEffects struct {
+	search []sqlite.Statement // that update the search row
+	event  *event.Event       // nil if callers see no difference
+}
+
+// created returns the side effects of a new contact.
+func created(tenantID string, c *Contact) sideEffects {
+	return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
+		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c,
+	}}
+}
+
+// updated returns the side effects of a change, none if callers see no difference.
+func updated(tenantID string, before, after *Contact) (effects sideEffects) {
+	previous := after.Previous(before)
+	if len(previous) == 0 {
+		return effects
+	}
+	if old, row := searchRow(tenantID, before), searchRow(tenantID, after); row != old {
+		effects.search = []sqlite.Statement{search.Update(old, row)}
+	}
+	effects.event = &event.Event{
+		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous,
+	}
+	return effects
+}
+
+// deleted returns the side effects of a deletion. mergedInto is the id of the contact that the deleted one is merged into, "" for none.
+func deleted(tenantID string, c *Contact, mergedInto string) sideEffects {
+	return sideEffects{search.Delete(c.ID), &event.Event{
+		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, MergedInto: mergedInto,
+	}}
+}
+
+// searchedTexts and searchedNumbers are the fields that a search looks into.
+var searchedTexts, searchedNumbers = func() (texts, numbers []*Field) {
+	for _, field := range Fields {
+		switch {
+		case field.Searched && field.digits:
+			numbers = append(numbers, field)
+		case field.Searched:
+			texts = append(texts, field)
+		}
+	}
+	return texts, numbers
+}()
+
+// searchRow returns the search row of a contact.
+func searchRow(tenantID string, c *Contact) search.Row {
+	texts, numbers := make([]string, 0, 8), make([]string, 0, 2)
+	for _, field := range searchedTexts {
+		texts = append(texts, field.Value(c))
+	}
+	for _, field := range searchedNumbers {
+		numbers = append(numbers, field.Value(c))
+	}
+	return search.Row{Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...)}
+}
+
+// SearchRows returns the statement that writes the search rows of contacts whose own rows are written unchanged. Each contact is a map of
+// column names to values.
+func SearchRows(tenantID string, contacts []map[string]string) sqlite.Statement {
+	rows := make([]search.Row, len(contacts))
+	for i, columns := range contacts {
+		c := &Contact{ID: columns["id"]}
+		for _, field := range Fields {
+			*field.of(c) = columns[field.Name]
+		}
+		rows[i] = searchRow(tenantID, c)
+	}
+	return search.InsertAll(rows)
+}
