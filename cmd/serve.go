@@ -11,12 +11,12 @@ import (
 
 	pbcmd "github.com/pocketbase/pocketbase/cmd"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/address"
 	"contactbase/internal/backup"
 	"contactbase/internal/delivery"
+	"contactbase/internal/order"
 	"contactbase/internal/systemd"
 	"contactbase/internal/upgrade"
 	"contactbase/internal/version"
@@ -69,13 +69,7 @@ func watch(app core.App, look func(ctx context.Context, dataDir string) error) f
 		})
 		return nil
 	})
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Func: func(e *core.TerminateEvent) error {
-			cancel()
-			return e.Next()
-		},
-		Priority: -20000, // before a restart removes the mark of a restore
-	})
+	order.OnStop(app, "", order.WaitsEnd, cancel)
 	return func() error {
 		cancel()
 		watching.Wait()

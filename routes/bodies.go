@@ -15,6 +15,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/order"
 )
 
 // The largest bodies outside our prefixes, in bytes. Superusers have PocketBase's limit.
@@ -35,7 +36,7 @@ const maxUnread = apis.DefaultMaxBodySize
 func boundBodies() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseBoundBodies",
-		Priority: apis.DefaultBodyLimitMiddlewarePriority - 1,
+		Priority: order.BodiesBounded,
 		Func: func(e *core.RequestEvent) error {
 			if limit := bodyLimit(e); limit > 0 && !takesFiles(e) {
 				if err := measureBody(e.Request, limit); err != nil {
@@ -51,7 +52,7 @@ func boundBodies() *hook.Handler[*core.RequestEvent] {
 func boundForms() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseBoundForms",
-		Priority: apis.DefaultBodyLimitMiddlewarePriority + 1,
+		Priority: order.FormsBounded,
 		Func: func(e *core.RequestEvent) error {
 			if limit := bodyLimit(e); limit > 0 && takesFiles(e) {
 				if err := measureForm(e.Request, limit); err != nil {

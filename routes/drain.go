@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/routine"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/order"
 	"contactbase/routes/envelope"
 )
 
@@ -28,15 +28,10 @@ type drain struct {
 
 func bindDrain(app core.App) *drain {
 	d := &drain{empty: make(chan struct{})}
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseDrain",
-		Func: func(e *core.TerminateEvent) error {
-			if left := d.wait(drainTimeout); left > 0 {
-				app.Logger().Warn("stopping with requests still running", "requests", left)
-			}
-			return e.Next()
-		},
-		Priority: -10000, // before the server is shut down
+	order.OnStop(app, "contactbaseDrain", order.RequestsEnd, func() {
+		if left := d.wait(drainTimeout); left > 0 {
+			app.Logger().Warn("stopping with requests still running", "requests", left)
+		}
 	})
 	return d
 }
@@ -44,7 +39,7 @@ func bindDrain(app core.App) *drain {
 func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseDrain",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside the envelope
+		Priority: order.RequestsDrained,
 		Func: func(e *core.RequestEvent) error {
 			if !d.begin() {
 				e.Response.Header().Set("Connection", "close")
@@ -114,7 +109,7 @@ func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
 	const message = "The service is being upgraded and is read-only. Try again shortly."
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseReadOnly",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 3, // inside the envelope
+		Priority: order.WritesRefused,
 		Func: func(e *core.RequestEvent) error {
 			if !s.ReadOnly() {
 				return e.Next()

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/mails"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -14,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/routine"
 
 	"contactbase/internal/member"
+	"contactbase/internal/order"
 )
 
 // emailChanges handles requests of members for another address. It refuses those of portal links. It answers one for a taken address,
@@ -22,7 +22,7 @@ func emailChanges(app core.App) *hook.Handler[*core.RequestEvent] {
 	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseEmailChanges",
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Priority: order.MembersRestricted,
 		Func: func(e *core.RequestEvent) error {
 			if !member.Is(e.Auth) || !strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
 				return e.Next()

@@ -3,7 +3,6 @@ package routes
 import (
 	"net/http"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -11,6 +10,7 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/routes/envelope"
 )
@@ -28,7 +28,7 @@ func (s *server) countMembers(app core.App) *hook.Handler[*core.RequestEvent] {
 	})
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseCountMembers",
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Priority: order.MembersLimited,
 		Func: func(e *core.RequestEvent) error {
 			if member.Is(e.Auth) {
 				if err := s.limits.Visit(e.Request.Context(), e.Auth, 1); err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -20,6 +19,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/mcp"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -48,7 +48,7 @@ var (
 func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       envelopeMiddlewareID,
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 5,
+		Priority: order.ErrorsWritten,
 		Func: func(e *core.RequestEvent) error {
 			if !ours(e.Request.URL.Path) {
 				return foreign(e, e.Next())

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ganigeorgiev/fexpr"
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/subscriptions"
@@ -15,6 +14,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
+	"contactbase/internal/order"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
 )
@@ -53,7 +53,7 @@ func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
 	})
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       queriesMiddlewareID,
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Priority: order.MembersRestricted,
 		Func: func(e *core.RequestEvent) error {
 			if !mayQuery(e, e.Request.URL) {
 				return refuseQuery(e)

@@ -3,11 +3,11 @@ package routes
 import (
 	"net/http"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/member"
+	"contactbase/internal/order"
 	"contactbase/routes/limit"
 )
 
@@ -15,7 +15,7 @@ import (
 func (s *server) memberReads() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseMemberReads",
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 2, // after the member's limits
+		Priority: order.MembersRead,
 		Func: func(e *core.RequestEvent) error {
 			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead || !member.Is(e.Auth) {
 				return e.Next()

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/order"
 	"contactbase/internal/replica"
 	"contactbase/routes/envelope"
 )
@@ -30,7 +30,7 @@ type Replica interface {
 func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseAcknowledge",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 2, // inside the envelope
+		Priority: order.ResponsesHeld,
 		Func: func(e *core.RequestEvent) error {
 			if err := s.Replica.Holds(); err != nil {
 				return unacknowledged(err)

@@ -22,6 +22,7 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/version"
 	"contactbase/routes/feed"
@@ -83,10 +84,7 @@ type route struct {
 func Bind(app core.App, config Config) {
 	drain, refusals := bindDrain(app), requests.BindRefusals(app, ours)
 	keyring := credential.NewKeyring()
-	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
-		keyring.Flush()
-		return e.Next()
-	})
+	order.OnStop(app, "contactbaseKeyring", order.WorkersEnd, keyring.Flush)
 	readers := limit.NewReaders(limit.SteadyClock(time.Now))
 	events := feed.New(app, feed.Config{
 		Readers: readers,

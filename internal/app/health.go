@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/disk"
 	"contactbase/internal/health"
 	"contactbase/internal/notice"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 )
@@ -23,7 +24,7 @@ import (
 // ready.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
-	onTerminate(app, "contactbaseHealth", beforeRequestsEnd, func() { ending.Store(true) })
+	order.OnStop(app, "contactbaseHealth", order.WaitsEnd, func() { ending.Store(true) })
 	return health.NewMonitor(append([]health.Check{
 		{Name: "program", Look: func(context.Context) error {
 			if ending.Load() {

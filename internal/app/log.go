@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/logger"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 )
 
@@ -67,7 +68,7 @@ func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 			second.serving.Store(true)
 			return e.Next()
 		},
-		Priority: -1000, // before others log
+		Priority: order.LogPrinted,
 	})
 	return slog.New(handler)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"contactbase/internal/health"
+	"contactbase/internal/order"
 )
 
 // newRegistry returns a registry with the metrics of the process and the Go runtime.
@@ -71,5 +72,5 @@ func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 		}()
 		return e.Next()
 	}})
-	onTerminate(app, id, 0, func() { _ = server.Close() })
+	order.OnStop(app, id, order.WorkersEnd, func() { _ = server.Close() })
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -24,7 +26,7 @@ func bindPublic(app core.App, builtIn fs.FS) {
 			e.Router.GET("/{path...}", apis.Static(files, false))
 			return e.Next()
 		},
-		Priority: 999, // after all other routes
+		Priority: order.PublicFiles,
 	})
 }
 

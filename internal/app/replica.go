@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/event"
 	"contactbase/internal/health"
+	"contactbase/internal/order"
 	"contactbase/internal/replica"
 	"contactbase/internal/sqlite"
 	"contactbase/routes"
@@ -32,14 +33,14 @@ func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 			}
 			return e.Next()
 		},
-		Priority: -500, // before others write
+		Priority: order.ReplicaStarts,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: id,
 		Func: func(e *core.TerminateEvent) error {
-			return errors.Join(e.Next(), r.Stop()) // after all writers
+			return errors.Join(e.Next(), r.Stop())
 		},
-		Priority: -30000,
+		Priority: order.ReplicaEnds,
 	})
 	app.Cron().MustAdd(id+"Drill", "17 3 * * *", func() {
 		if _, err := r.TestRestore(context.Background()); err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/audit"
 	"contactbase/internal/move"
+	"contactbase/internal/order"
 	"contactbase/internal/retention"
 )
 
@@ -58,28 +58,14 @@ func (a *App) BindWorkers() {
 		return nil
 	})
 	var deadline time.Time
-	onTerminate(a, "contactbaseDeadline", beforeRequestsEnd, func() { deadline = time.Now().Add(stopTimeout) }) // waiting for requests counts
-	onTerminate(a, "contactbaseWorkers", afterRequestsEnd, func() {
+	order.OnStop(a, "contactbaseDeadline", order.WaitsEnd, func() { deadline = time.Now().Add(stopTimeout) }) // waiting for requests counts
+	order.OnStop(a, "contactbaseWorkers", order.WorkersEnd, func() {
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()
 		if err := a.Stop(ctx); err != nil {
 			a.Logger().Warn("stopping the deliveries", "error", err)
 		}
 	})
-}
-
-// Priorities of what happens when the program stops.
-const (
-	beforeRequestsEnd = -20000 // before running requests are waited for
-	afterRequestsEnd  = -5000
-)
-
-// onTerminate calls do when the program stops or restarts.
-func onTerminate(app core.App, id string, priority int, do func()) {
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: id, Priority: priority, Func: func(e *core.TerminateEvent) error {
-		do()
-		return e.Next()
-	}})
 }
 
 // bindMoves removes files left by killed exports and imports of tenants when the data directory is opened.
@@ -98,7 +84,7 @@ func bindMoves(app core.App) {
 // bindRetention deletes expired data every hour.
 func (a *App) bindRetention(kept, auditKept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
-	onTerminate(a, "contactbaseRetention", 0, cancel)
+	order.OnStop(a, "contactbaseRetention", order.WorkersEnd, cancel)
 	a.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
 		if a.Upgrade.Running() {
 			return

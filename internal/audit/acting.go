@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/pocketbase/pocketbase/apis"
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
@@ -29,7 +30,7 @@ func As(app core.App, actor Actor) core.App {
 func Middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseActor",
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Priority: order.ActorKnown,
 		Func: func(e *core.RequestEvent) error {
 			if e.Auth != nil {
 				e.App = As(e.App, ActorOf(e.Auth))

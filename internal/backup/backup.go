@@ -27,6 +27,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/lockfile"
+	"contactbase/internal/order"
 )
 
 // Errors that callers distinguish.
@@ -60,34 +61,33 @@ const (
 // hookID identifies the handlers of this package.
 const hookID = "contactbaseBackup"
 
-// The priorities to run before and after all other handlers.
-const (
-	beforeOthers = -10000
-	afterOthers  = 10000
-)
-
 // Bind makes SQLite write all backups of the app, from the dashboard, the schedule, the API and Create. It also checks a backup before
 // PocketBase restores it, and holds a shared lock on the data directory while the app is open. It may be called again.
 func Bind(app core.App) {
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
 		Func:     create, // instead of PocketBase's own, which would come next
-		Priority: afterOthers,
+		Priority: order.BackupReplaced,
 	})
 	app.OnBackupRestore().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
 		Func:     checkRestore,
-		Priority: afterOthers,
+		Priority: order.BackupReplaced,
 	})
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
 		Id:       hookID,
 		Func:     shareLock,
-		Priority: beforeOthers,
+		Priority: order.DirectoryLocked,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id:       hookID,
 		Func:     releaseLock,
-		Priority: beforeOthers,
+		Priority: order.LocksReleased,
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id:       hookID + "Restart",
+		Func:     endRestore,
+		Priority: order.RestoreEnds,
 	})
 }
 
@@ -116,16 +116,20 @@ func shareLock(e *core.BootstrapEvent) error {
 	return nil
 }
 
-// releaseLock releases that lock after the databases were closed. A restart either replaces the process, which ends its locks, or fails and
-// opens the app again. PocketBase restarts at the end of a restore, when all files are in place.
-func releaseLock(e *core.TerminateEvent) error {
+// endRestore removes the marker of a restore. PocketBase restarts at the end of one, when all files are in place.
+func endRestore(e *core.TerminateEvent) error {
 	if e.IsRestart {
 		if err := removeMarker(filepath.Join(e.App.DataDir(), markerName)); err != nil {
 			return err
 		}
-		return e.Next()
 	}
-	if err := e.Next(); err != nil {
+	return e.Next()
+}
+
+// releaseLock releases that lock after the databases were closed. A restart either replaces the process, which ends its locks, or fails and
+// opens the app again.
+func releaseLock(e *core.TerminateEvent) error {
+	if err := e.Next(); err != nil || e.IsRestart {
 		return err
 	}
 	if release, ok := e.App.Store().Get(storeKey).(func()); ok {

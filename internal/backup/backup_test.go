@@ -13,8 +13,10 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	_ "github.com/pocketbase/pocketbase/migrations" // PocketBase's own tables
+	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/lockfile"
+	"contactbase/internal/order"
 	"contactbase/internal/sqlite"
 )
 
@@ -300,7 +302,16 @@ func TestAppSharesTheLock(t *testing.T) {
 	if _, err := lockExclusively(app.DataDir()); !errors.Is(err, ErrServed) {
 		t.Errorf("the folder of an app whose restart failed gave %v", err)
 	}
+	const replica = "replica"
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: replica, Priority: order.ReplicaEnds, Func: func(e *core.TerminateEvent) error {
+		err := e.Next()
+		if _, busy := lockExclusively(app.DataDir()); !errors.Is(busy, ErrServed) {
+			t.Errorf("the folder of an app whose replica has not ended gave %v", busy)
+		}
+		return err
+	}})
 	terminate(t, app)
+	app.OnTerminate().Unbind(replica)
 	release, err := lockExclusively(app.DataDir())
 	if err != nil {
 		t.Fatalf("the folder of an app that ended: %v", err)

@@ -3,6 +3,8 @@ package backup
 import (
 	"errors"
 
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,7 +29,7 @@ func NewCounter(app core.App) prometheus.Collector {
 			}
 			return err
 		},
-		Priority: beforeOthers,
+		Priority: order.BackupCounted,
 	})
 	return backups
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
@@ -347,7 +349,7 @@ func TestPocketBaseRestore(t *testing.T) {
 			}
 			return e.Next()
 		},
-		Priority: beforeOthers - 1,
+		Priority: order.SocketHandedOver,
 	})
 	for name, content := range unsound(t, archive) {
 		write(t, archivePath(app, "unsound.zip"), string(content))

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/event"
+	"contactbase/internal/order"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -46,7 +47,7 @@ func Bind(app core.App, hooks Hooks) {
 			}
 			return e.Next()
 		},
-		Priority: -1000, // before everybody else
+		Priority: order.AppReplaced,
 	}
 	app.OnModelAfterCreateSuccess(CollectionName).Bind(afterCommit)
 	app.OnModelAfterUpdateSuccess(CollectionName).Bind(afterCommit)

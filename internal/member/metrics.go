@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -55,7 +57,7 @@ func NewMetrics(app core.App) []prometheus.Collector {
 func countSignIns(signIns *prometheus.CounterVec) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseCountSignIns",
-		Priority: apis.DefaultRateLimitMiddlewarePriority - 1,
+		Priority: order.SignInsCounted,
 		Func: func(e *core.RequestEvent) error {
 			method, isSignIn := strings.CutPrefix(e.Request.Pattern, signInRoute)
 			if !isSignIn {

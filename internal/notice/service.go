@@ -14,6 +14,7 @@ import (
 
 	"contactbase/internal/backup"
 	"contactbase/internal/loop"
+	"contactbase/internal/order"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -54,7 +55,7 @@ func New(app core.App, checks []Check, wake func()) *Service {
 	s.mails.WithLabelValues(resultFailed)
 	s.finder = loop.New(findInterval, s.findOrLog)
 	s.mailer = loop.New(mailInterval, s.sendOrLog)
-	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{Id: "contactbaseBackupNotice", Func: s.backup, Priority: -20000})
+	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{Id: "contactbaseBackupNotice", Func: s.backup, Priority: order.BackupNoticed})
 	return s
 }
 

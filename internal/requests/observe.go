@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/order"
 )
 
 // IDHeader is the response header with the id of the request.
@@ -79,7 +80,7 @@ func Observe(
 	}
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       ObserverID,
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside the middleware that writes errors, so that it sees the final status
+		Priority: order.RequestsObserved,
 		Func: func(e *core.RequestEvent) error {
 			began := time.Now()
 			pattern, kind := e.Request.Pattern, kind{method: "other", route: "other"}

@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pocketbase/pocketbase/apis"
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -60,14 +61,7 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
 		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: RefusalsID,
-		Func: func(e *core.TerminateEvent) error {
-			r.flush()
-			return e.Next()
-		},
-		Priority: -5000, // after the last request, before the log is closed
-	})
+	order.OnStop(app, RefusalsID, order.WorkersEnd, r.flush)
 	return r
 }
 
@@ -76,7 +70,7 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       RefusalsID,
-		Priority: apis.DefaultActivityLoggerMiddlewarePriority + 1, // directly inside PocketBase's logger
+		Priority: order.RefusalsCounted,
 		Func: func(e *core.RequestEvent) error {
 			response := e.Response // compression may wrap it
 			err := e.Next()

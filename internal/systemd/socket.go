@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"contactbase/internal/order"
+
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -16,9 +18,6 @@ import (
 
 // idleTimeout is how long idle connections stay open when the server stops.
 const idleTimeout = time.Second
-
-// beforeRefusals is the priority for handing over the socket while the server still accepts requests.
-const beforeRefusals = -15000
 
 // socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for the next server.
 // Each of its own is closed after its next response: no request is refused or cut off.
@@ -81,7 +80,7 @@ func (s *socket) bind(e *core.ServeEvent) {
 			}
 			return te.Next()
 		},
-		Priority: beforeRefusals,
+		Priority: order.SocketHandedOver,
 	})
 }
 

@@ -8,13 +8,12 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"contactbase/internal/order"
+
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
-
-// aroundAllHooks is the priority to run before all other hooks, and to end after them.
-const aroundAllHooks = -1 << 20
 
 // Bind supervises the server that the app starts. path answers 200 if the server works.
 //
@@ -40,7 +39,7 @@ func Bind(app core.App, path string) {
 			notify(e.App, daemon.SdNotifyReady)
 			return watch(ctx, e.App, e.Server.Handler, path)
 		},
-		Priority: aroundAllHooks,
+		Priority: order.SocketInherited,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseSystemd",
@@ -51,7 +50,7 @@ func Bind(app core.App, path string) {
 			}
 			return e.Next()
 		},
-		Priority: aroundAllHooks,
+		Priority: order.StopAnnounced,
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/order"
 )
 
 const hookID = "contactbaseUpgrade"
@@ -49,16 +50,9 @@ func New(app core.App, out io.Writer) *Upgrade {
 			}
 			return e.Next()
 		},
-		Priority: -9000, // after the check that the directory is not a newer one
+		Priority: order.DirectoryBackedUp,
 	})
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: hookID,
-		Func: func(e *core.TerminateEvent) error {
-			u.end()
-			return e.Next()
-		},
-		Priority: -20000, // before what Serve starts is stopped
-	})
+	order.OnStop(app, hookID, order.WaitsEnd, u.end)
 	return u
 }
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
+	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
@@ -160,12 +160,5 @@ func bindWatcher(app core.App, watcher *event.Watcher) {
 		})
 		return nil
 	})
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseWatcher",
-		Func: func(e *core.TerminateEvent) error {
-			watcher.End()
-			return e.Next()
-		},
-		Priority: -15000,
-	})
+	order.OnStop(app, "contactbaseWatcher", order.WaitsEnd, watcher.End)
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"contactbase/internal/order"
+
 	"github.com/pocketbase/pocketbase"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -44,7 +46,7 @@ func serveToEnd(pb *pocketbase.PocketBase) error {
 			defer close(started)
 			return e.Next()
 		},
-		Priority: -100000, // around everything that starts with the server
+		Priority: order.StartAwaited,
 	})
 	ended := make(chan struct{})
 	go func() {
