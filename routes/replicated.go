@@ -14,16 +14,8 @@ import (
 	"contactbase/internal/order"
 	"contactbase/internal/replica"
 	"contactbase/routes/envelope"
+	"contactbase/routes/route"
 )
-
-// Replica is what requests need from a replica.
-type Replica interface {
-	Holds() error                          // returns an error if this machine may not answer
-	Acknowledge(ctx context.Context) error // returns once the writes so far may be acknowledged
-	// NewestVisibleEvent returns the id of the newest event that clients may see, nil for all.
-	NewestVisibleEvent(ctx context.Context) (*string, error)
-	Status() replica.Status
-}
 
 // acknowledge delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
 // themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet.
@@ -75,11 +67,11 @@ func statusIn(e *core.RequestEvent, err error) int {
 }
 
 // newestVisibleEvent returns the id of the newest event that clients may see, nil for all.
-func (c Config) newestVisibleEvent(ctx context.Context) (*string, error) {
-	if c.Replica == nil {
+func newestVisibleEvent(ctx context.Context, of route.Replica) (*string, error) {
+	if of == nil {
 		return nil, nil
 	}
-	newest, err := c.Replica.NewestVisibleEvent(ctx)
+	newest, err := of.NewestVisibleEvent(ctx)
 	if err != nil {
 		return nil, unacknowledged(err)
 	}

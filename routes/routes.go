@@ -2,25 +2,18 @@
 package routes
 
 import (
+	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"contactbase/internal/activity"
 	"contactbase/internal/audit"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
-	"contactbase/internal/event"
-	"contactbase/internal/health"
 	"contactbase/internal/idempotency"
-	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/order"
 	"contactbase/internal/requests"
@@ -28,6 +21,7 @@ import (
 	"contactbase/routes/feed"
 	"contactbase/routes/integrations"
 	"contactbase/routes/limit"
+	"contactbase/routes/route"
 )
 
 // The prefixes below which every response is ours, including the router's errors.
@@ -39,26 +33,9 @@ const (
 	mcpPrefix      = "/mcp"
 )
 
-// Config holds the dependencies of the routes.
-type Config struct {
-	Version    string
-	Sender     *delivery.Sender // sends pings
-	Deliveries delivery.Store
-	Watcher    *event.Watcher // notifies readers of new events; runs while the program serves
-	Imports    *loop.Loop     // checks and applies imports
-	Wake       func()         // called when a request has made work due
-	ReadOnly   func() bool    // reports whether the data directory is being upgraded
-	Replica    Replica        // of the data directory; nil for none
-	Calls      *activity.CallCounter
-	Reasons    func() []health.Reason // why the program is not ready
-
-	Registerer prometheus.Registerer // for the metrics; nil for none
-	Log        *slog.Logger          // for rejected, failed and slow requests; nil for none
-}
-
 // server holds what the routes share.
 type server struct {
-	Config
+	route.Config
 	keyring  *credential.Keyring
 	limits   *limit.Limits
 	readers  *limit.Readers
@@ -71,24 +48,15 @@ type server struct {
 	large    *largeBatches
 }
 
-type handler = func(*core.RequestEvent) error
-
-type route struct {
-	method  string
-	path    string
-	handle  handler
-	require []*hook.Handler[*core.RequestEvent]
-}
-
 // Bind registers all routes and middlewares.
-func Bind(app core.App, config Config) {
+func Bind(app core.App, config route.Config) {
 	drain, refusals := bindDrain(app), requests.BindRefusals(app, ours)
 	keyring := credential.NewKeyring()
 	order.OnStop(app, "contactbaseKeyring", order.WorkersEnd, keyring.Flush)
 	readers := limit.NewReaders(limit.SteadyClock(time.Now))
 	events := feed.New(app, feed.Config{
 		Readers: readers,
-		Watcher: config.Watcher, Newest: config.newestVisibleEvent,
+		Watcher: config.Watcher, Newest: func(ctx context.Context) (*string, error) { return newestVisibleEvent(ctx, config.Replica) },
 		Permit:     func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
 		Background: drain.background,
 	})
@@ -131,63 +99,43 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	s.group(e, apiPrefix, s.apiRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
 	s.group(e, hooksPrefix, s.hookRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, mcpPrefix, route{"POST", "", s.serveModel, nil}).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.bindIntegrations(e)
+	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, adminPrefix, integrations.Routes(s.Config, s.lists, s.mergeTenantContacts)...)
 }
 
 // apiRoutes are the routes of integrators.
-func (s *server) apiRoutes() []route {
+func (s *server) apiRoutes() []route.Route {
 	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
-	read, write := require(mayRead, counted, s.keyReads()), require(mayWrite, counted)
-	return []route{
-		{"GET", "/contacts", s.listContacts, read},
-		{"POST", "/contacts", s.createContact, write},
-		{"GET", "/contacts/{id}", s.readContact, read},
-		{"PATCH", "/contacts/{id}", s.updateContact, write},
-		{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
-		{"POST", "/contacts/{id}/merge", s.mergeContacts, write},
-		{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
-		{"GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, require(mayRead, counted)}, // it waits for events, and reads in between
+	read, write := route.Middlewares{mayRead, counted, s.keyReads()}, route.Middlewares{mayWrite, counted}
+	return []route.Route{
+		route.New("GET", "/contacts", s.listContacts, read),
+		route.New("POST", "/contacts", s.createContact, write),
+		route.New("GET", "/contacts/{id}", s.readContact, read),
+		route.New("PATCH", "/contacts/{id}", s.updateContact, write),
+		route.New("POST", "/contacts/batch", s.writeContacts, route.Middlewares{mayWrite, s.countBatch()}),
+		route.New("POST", "/contacts/{id}/merge", s.mergeContacts, write),
+		route.New("PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write),
+		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, route.Middlewares{mayRead, counted}), // it waits for events, and reads in between
 	}
 }
 
 // hookRoutes are the routes of other systems, which a token in the address authorizes.
-func (s *server) hookRoutes() []route {
-	return []route{
-		{"GET", "/{token}", s.probeInbound, nil},
-		{"POST", "/{token}", s.receiveInbound, nil},
+func (s *server) hookRoutes() []route.Route {
+	return []route.Route{
+		route.New("GET", "/{token}", s.probeInbound, route.Middlewares{}),
+		route.New("POST", "/{token}", s.receiveInbound, route.Middlewares{}),
 	}
-}
-
-// bindIntegrations registers the routes of superusers and members.
-func (s *server) bindIntegrations(e *core.ServeEvent) {
-	config := integrations.Config{
-		Sender: s.Sender, Deliveries: s.Deliveries, Imports: s.Imports, Lists: s.lists, Limits: s.limits, Uploads: &limit.Uploads{}, Wake: s.Wake, Reasons: s.Reasons,
-		Merge: s.mergeTenantContacts,
-	}
-	if s.Replica != nil {
-		config.Replica = s.Replica.Status
-	}
-	var routes []route
-	for _, r := range integrations.Routes(config) {
-		routes = append(routes, route{r.Method, r.Path, r.Handle, r.Require})
-	}
-	s.group(e, adminPrefix, routes...)
-}
-
-func require(middlewares ...*hook.Handler[*core.RequestEvent]) []*hook.Handler[*core.RequestEvent] {
-	return middlewares
 }
 
 // group registers the routes below a prefix, and a last one for all other requests there, so that none reaches PocketBase's own
 // answers. There are no CORS headers: a key never belongs in a browser.
-func (s *server) group(e *core.ServeEvent, prefix string, routes ...route) group {
+func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route) group {
 	g := e.Router.Group(prefix)
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
 	g.Bind(apis.SkipSuccessActivityLog())
 	for _, r := range routes {
-		g.Route(r.method, r.path, r.handle).Bind(r.require...).Bind(requireUTF8())
-		s.known.HandleFunc(r.method+" "+prefix+r.path, func(http.ResponseWriter, *http.Request) {})
+		g.Route(r.Method, r.Path, r.Handle).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
+		s.known.HandleFunc(r.Method+" "+prefix+r.Path, func(http.ResponseWriter, *http.Request) {})
 	}
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		if !g.HasRoute(method, prefix) {

@@ -34,6 +34,7 @@ import (
 	"contactbase/internal/upgrade"
 	_ "contactbase/migrations" // the schema
 	"contactbase/routes"
+	"contactbase/routes/route"
 )
 
 // Config is the configuration of the program.
@@ -123,7 +124,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)
 	registry.MustRegister(member.NewMetrics(a.App)...)
-	routes.Bind(a.App, routes.Config{
+	routes.Bind(a.App, route.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
 		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
 	})

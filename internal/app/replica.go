@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/order"
 	"contactbase/internal/replica"
 	"contactbase/internal/sqlite"
-	"contactbase/routes"
+	"contactbase/routes/route"
 )
 
 // bindReplica replicates the databases from before the program serves until they are closed, and runs a restore test every night.
@@ -57,7 +57,7 @@ func checkReplica(r *replica.Replica) []health.Check {
 }
 
 // forRoutes returns nil for nil: an interface that holds a nil pointer is not nil.
-func forRoutes(r *replica.Replica) routes.Replica {
+func forRoutes(r *replica.Replica) route.Replica {
 	if r == nil {
 		return nil
 	}

@@ -12,8 +12,8 @@ type Name struct{ In, Name, Table string }
 // Scopes returns the scopes of all routes below /api/integrations.
 func Scopes() (all []Scope) {
 	for _, r := range (&server{}).routes() {
-		s := Scope{Method: r.method, Path: r.path, Role: r.scope.role}
-		for _, n := range r.scope.names {
+		s := Scope{Method: r.Method, Path: r.Path, Role: r.Scope.(scope).role}
+		for _, n := range r.Scope.(scope).names {
 			s.Names = append(s.Names, Name{string(n.in), n.name, n.table})
 		}
 		all = append(all, s)

@@ -163,5 +163,5 @@ func (s *server) replicaStatus(e *core.RequestEvent) error {
 	if s.Replica == nil {
 		return envelope.WriteData(e, nil)
 	}
-	return envelope.WriteData(e, s.Replica())
+	return envelope.WriteData(e, s.Replica.Status())
 }

@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
+	"contactbase/routes/limit"
 )
 
 // scope says which members may call a route below the prefix, and what they may name. With the zero scope, only superusers may call it.
@@ -75,46 +76,46 @@ func tenantOf(e *core.RequestEvent) string {
 	return member.TenantOf(e.Auth)
 }
 
-// admit lets superusers pass, and those members whom the scope allows. It checks the role before it looks up any id, so that viewers
-// cannot tell which ids exist, and the limit before it reads the body.
-func (s *server) admit(of scope) *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
+// Admit implements route.Scope. It lets superusers pass, and those members whom the scope allows. It checks the role before it looks up any
+// id, so that viewers cannot tell which ids exist, and the limit before it reads the body.
+func (s scope) Admit(limits *limit.Limits) []*hook.Handler[*core.RequestEvent] {
+	return []*hook.Handler[*core.RequestEvent]{{
 		Id: "contactbaseAdmit",
 		Func: func(e *core.RequestEvent) error {
 			if e.HasSuperuserAuth() {
 				return e.Next()
 			}
-			if err := s.admitMember(e, of); err != nil {
+			if err := s.admitMember(e, limits); err != nil {
 				return err
 			}
 			return e.Next()
 		},
-	}
+	}, recordNotFound()}
 }
 
-func (s *server) admitMember(e *core.RequestEvent, of scope) error {
+func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 	switch {
 	case e.Auth == nil:
 		return errNotSignedIn
-	case of.role == "" || !member.Is(e.Auth):
+	case s.role == "" || !member.Is(e.Auth):
 		return errNotSuperuser
-	case of.role == member.RoleAdmin && !member.IsAdmin(e.Auth):
+	case s.role == member.RoleAdmin && !member.IsAdmin(e.Auth):
 		return errNotAdmin
 	}
-	if of.costly != "" {
-		if err := s.Limits.Try(e.Request.Context(), e.Auth, of.costly); err != nil {
+	if s.costly != "" {
+		if err := limits.Try(e.Request.Context(), e.Auth, s.costly); err != nil {
 			return err
 		}
 	}
 	if !reads(e) {
-		if err := reloadMember(e, of.streams); err != nil {
+		if err := reloadMember(e, s.streams); err != nil {
 			return err
 		}
 	}
-	if err := of.permit(e); err != nil {
+	if err := s.permit(e); err != nil {
 		return err
 	}
-	return of.checkNames(e)
+	return s.checkNames(e)
 }
 
 // reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked meanwhile changes
