@@ -3,13 +3,11 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/backup"
-	"contactbase/internal/upgrade"
 )
 
 // NewBackupCommand returns the command that makes a backup.
@@ -50,24 +48,6 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 				return fmt.Errorf("restoring %s: %w", args[0], err)
 			}
 			return printOne(command, row{{"restored", app.DataDir()}, {"previous", kept}})
-		},
-	})
-}
-
-// NewDowngradeCommand returns the command that reverts the migrations of newer versions.
-func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
-	return alone(&cobra.Command{
-		Use:   "downgrade MIGRATION",
-		Short: "Revert newer migrations, down to the one that the older version names",
-		Example: "  contactbase downgrade 1760000025_member_rules.go\n\n" +
-			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
-			"  version, then start the older one. Data written since the upgrade is kept.",
-		RunE: func(command *cobra.Command, args []string) error {
-			undone, kept, err := upgrade.Down(command.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return printOne(command, row{{"folder", app.DataDir()}, {"newest", args[0]}, {"undone", strings.Join(undone, " ")}, {"backup", kept}})
 		},
 	})
 }

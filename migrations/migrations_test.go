@@ -32,7 +32,7 @@ func execute(t *testing.T, app core.App, statement string) {
 	}
 }
 
-// The upgrade guide names the newest migration of each version, for downgrades. Its last row is the next version.
+// The upgrade guide names the newest migration of each version. Its last row is the next version.
 func TestGuideNamesTheNewestMigration(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/upgrading.md")

@@ -102,11 +102,7 @@ func checkVersion(database string) error {
 		if slices.Contains(known, name) || !later && !IsOwn(name) {
 			continue
 		}
-		way := "use that version"
-		if own := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !IsOwn(name) }); IsOwn(name) && len(own) > 0 {
-			way += ", or revert its changes with its command contactbase downgrade " + slices.Max(own)
-		}
-		return fmt.Errorf("%w: it has the migration %s; %s, or restore a backup that was made before it", ErrNewer, name, way)
+		return fmt.Errorf("%w: it has the migration %s; use that version, or restore a backup that was made before it", ErrNewer, name)
 	}
 	return nil
 }

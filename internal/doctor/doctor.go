@@ -96,7 +96,7 @@ func (x *examination) folder() bool {
 	}
 	advice := x.restoring()
 	if errors.Is(err, backup.ErrNewer) {
-		advice = "run the version that wrote it, or downgrade with that version"
+		advice = "run the version that wrote it, or restore a backup that was made before it"
 	}
 	x.add("folder", Failed, err.Error(), advice)
 	return false

@@ -1,4 +1,4 @@
-// Package upgrade upgrades the data directory of an older version, and downgrades it again.
+// Package upgrade upgrades the data directory of an older version.
 //
 // PocketBase applies all migrations in one transaction, before it listens. Here a backup comes first, and each migration has its own
 // transaction, so that completed ones stay when the program is killed. A server answers reads during the upgrade.

@@ -223,10 +223,6 @@ func TestServedFolderIsNotUpgraded(t *testing.T) {
 	} else {
 		release()
 	}
-	f.open()
-	if _, _, err := u.Down(t.Context(), firstLater); !errors.Is(err, backup.ErrServed) {
-		t.Errorf("going back gives %v", err)
-	}
 }
 
 // A server starts its work once the data directory is up to date, and stops if the upgrade fails.
@@ -271,34 +267,5 @@ func TestServe(t *testing.T) {
 				t.Errorf("it ends with %v; it runs: %v", u.Err(), u.Running())
 			}
 		})
-	}
-}
-
-// A downgrade is refused if a migration cannot be reverted, or the directory does not have the named one.
-func TestRefusedDowngrade(t *testing.T) {
-	t.Parallel()
-	f := older(t)
-	_, u := f.open()
-	if err := u.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	all := allMigrations()
-	shipped := len(all) - 2
-	oneWay := slices.Index(all, "1760000027_notices.go") // as all of the first version
-	if _, _, err := u.Down(t.Context(), all[oneWay-1]); !errors.Is(err, ErrOneWay) || !strings.Contains(err.Error(), all[oneWay]) {
-		t.Errorf("going back behind a change without a way back gives %v", err)
-	}
-	if _, _, err := u.Down(t.Context(), "1769000099_nobody.go"); err == nil {
-		t.Error("one goes back to a migration that nobody knows")
-	}
-	if undone, _, err := u.Down(t.Context(), secondLater); len(undone) > 0 || err != nil {
-		t.Errorf("going back to where one is gives %v, %v", undone, err)
-	}
-	if got := f.applied(); !slices.Equal(got, all) || f.backups() != 1 {
-		t.Errorf("the folder has %v and %d backups", got, f.backups())
-	}
-	undone, kept, err := u.Down(t.Context(), all[shipped-1])
-	if !slices.Equal(undone, []string{secondLater, firstLater}) || err != nil || f.backups() != 2 {
-		t.Errorf("going back gives %v, %q and %v", undone, kept, err)
 	}
 }
