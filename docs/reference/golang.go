@@ -49,14 +49,14 @@ if err != nil {
 	return err
 }`
 
-// goSample returns the request in Go: with the client if it has the operation, otherwise with net/http.
+// goSample returns the call of the Go client, and "" if it has none for the operation.
 func (r request) goSample() string {
 	if r.isWebhook {
 		return r.goReceiver()
 	}
-	call, isOfClient := goCalls[r.id()]
-	if !isOfClient {
-		return r.goRequest()
+	call, ok := goCalls[r.id()]
+	if !ok {
+		return ""
 	}
 	return goImport + goFormat(goClient+r.fill(call, strconv.Quote, goFields, goBatch))
 }
@@ -150,35 +150,6 @@ func goBatch(body node) string {
 }
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
-// goRequest returns the request with the standard library.
-func (r request) goRequest() string {
-	body := "nil"
-	if text := r.bodyText(); text != "" {
-		body = "strings.NewReader(`" + text + "`)"
-	}
-	var headers strings.Builder
-	if header, variable := r.credential(); header != "" {
-		fmt.Fprintf(&headers, "request.Header.Set(%q, os.Getenv(%q))\n", header, "CONTACTBASE_"+variable)
-	}
-	if mediaType, example := r.body(); example.has() {
-		fmt.Fprintf(&headers, "request.Header.Set(\"Content-Type\", %q)\n", mediaType)
-	}
-	return fmt.Sprintf(`request, err := http.NewRequestWithContext(ctx, %q, %q, %s)
-if err != nil {
-	return err
-}
-%sresponse, err := http.DefaultClient.Do(request)
-if err != nil {
-	return err
-}
-defer response.Body.Close()
-answer, err := io.ReadAll(response.Body)
-if err != nil {
-	return err
-}
-fmt.Println(response.Status, string(answer))`, r.method, r.address(), body, headers.String())
-}
 
 // goReceiver returns a server that receives the event.
 func (r request) goReceiver() string {

@@ -1,5 +1,5 @@
 // Package reference reads the OpenAPI document into what the pages of the API reference show: operations with their parameters, bodies
-// and answers, and examples in curl, Go and TypeScript that are derived from the examples of the document.
+// and answers, and examples that are derived from those of the document: with curl and with the Go and TypeScript clients.
 package reference
 
 import (

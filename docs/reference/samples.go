@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -19,9 +20,10 @@ var shown = map[string][]string{
 	"getKeyActivity":     {"period"},
 }
 
-// samples returns the request in each language.
+// samples returns the request with curl and, if they have the operation, with the two clients.
 func (r request) samples() []Sample {
-	return []Sample{{"curl", "curl", r.curl()}, {"go", "Go", r.goSample()}, {"ts", "TypeScript", r.typeScript()}}
+	all := []Sample{{"curl", "curl", r.curl()}, {"go", "Go", r.goSample()}, {"ts", "TypeScript", r.typeScript()}}
+	return slices.DeleteFunc(all, func(s Sample) bool { return s.Code == "" })
 }
 
 // used returns the parameters of a kind that the examples have, with their values.
@@ -77,8 +79,7 @@ func (r request) bodyText() string {
 	}
 }
 
-// credential returns the header with the credential, and the shell variable that has its value. Programs read it with the prefix
-// CONTACTBASE_.
+// credential returns the header with the credential, and the shell variable that has its value.
 func (r request) credential() (header, variable string) {
 	switch r.access() {
 	case "API key":

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // typeScriptCalls are the calls of the TypeScript client, as goCalls.
@@ -38,14 +36,14 @@ const tsClient = `import { Contactbase } from "contactbase";
 
 const client = new Contactbase({ url: "` + Base + `", key: process.env.CONTACTBASE_KEY! });`
 
-// typeScript returns the request in TypeScript: with the client if it has the operation, otherwise with fetch.
+// typeScript returns the call of the TypeScript client, and "" if it has none for the operation.
 func (r request) typeScript() string {
 	if r.isWebhook {
 		return r.tsReceiver()
 	}
-	call, isOfClient := typeScriptCalls[r.id()]
-	if !isOfClient {
-		return r.tsRequest()
+	call, ok := typeScriptCalls[r.id()]
+	if !ok {
+		return ""
 	}
 	return tsClient + r.fill(call, tsText, tsLiteral, tsLiteral)
 }
@@ -61,41 +59,6 @@ var (
 func tsLiteral(value node) string {
 	text := bareKey.ReplaceAllString(value.json("  "), "$1$2: ")
 	return lastComma.ReplaceAllString(text, "$1,\n")
-}
-
-// tsRequest returns the request with fetch.
-func (r request) tsRequest() string {
-	var init strings.Builder
-	if r.method != "GET" {
-		fmt.Fprintf(&init, "\n  method: %q,", r.method)
-	}
-	var headers []string
-	if header, variable := r.credential(); header != "" {
-		headers = append(headers, header+": process.env.CONTACTBASE_"+variable+"!")
-	}
-	mediaType, example := r.body()
-	if example.has() {
-		headers = append(headers, fmt.Sprintf(`"Content-Type": %q`, mediaType))
-	}
-	if headers != nil {
-		fmt.Fprintf(&init, "\n  headers: { %s },", strings.Join(headers, ", "))
-	}
-	switch {
-	case !example.has():
-	case isJSON(mediaType):
-		fmt.Fprintf(&init, "\n  body: JSON.stringify(%s),", strings.ReplaceAll(tsLiteral(example), "\n", "\n  "))
-	default:
-		fmt.Fprintf(&init, "\n  body: `%s`,", example.text())
-	}
-	options := ""
-	if init.Len() > 0 {
-		options = ", {" + init.String() + "\n}"
-	}
-	read := "json"
-	if answers := r.operation.get("responses", "200", "content"); answers.has() && answers.Kind == yaml.MappingNode && !isJSON(answers.Content[0].Value) {
-		read = "text"
-	}
-	return fmt.Sprintf("const response = await fetch(%q%s);\nconsole.log(response.status, await response.%s());", r.address(), options, read)
 }
 
 // tsReceiver returns a server that receives the event.

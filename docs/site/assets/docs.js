@@ -119,16 +119,19 @@ for (const code of document.querySelectorAll("article pre code")) {
 const languageKey = "contactbase-docs-language";
 
 /**
- * Shows all samples in one language.
+ * Shows all samples in one language, and those that lack it with curl.
  *
  * @param {string} language
  */
 function speak(language) {
-  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".samples figure"))) {
-    figure.hidden = figure.dataset.language !== language;
-  }
-  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".languages button"))) {
-    button.ariaPressed = String(button.dataset.language === language);
+  for (const samples of document.querySelectorAll(".samples")) {
+    const shown = samples.querySelector(`figure[data-language="${CSS.escape(language)}"]`) ? language : "curl";
+    for (const figure of /** @type {NodeListOf<HTMLElement>} */ (samples.querySelectorAll("figure"))) {
+      figure.hidden = figure.dataset.language !== shown;
+    }
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (samples.querySelectorAll(".languages button"))) {
+      button.ariaPressed = String(button.dataset.language === shown);
+    }
   }
 }
 
@@ -156,5 +159,5 @@ let language = "curl";
 try {
   language = localStorage.getItem(languageKey) || language;
 } catch { /* a browser that keeps nothing */ }
-speak(document.querySelector(`.samples figure[data-language="${CSS.escape(language)}"]`) ? language : "curl");
+speak(language);
 document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView(); // the samples have become shorter
