@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/overview"
 	"contactbase/internal/webhook"
 )
@@ -19,7 +20,7 @@ const maxListed = 1000
 var allStatuses = []string{delivery.StatusPending, delivery.StatusDelivered, delivery.StatusFailed}
 
 // NewDeliveryCommand returns the command that manages deliveries.
-func NewDeliveryCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+func NewDeliveryCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("delivery", "Manage deliveries", deliveryList(app), deliveryRedeliver(app, deliveries))
 }
 
@@ -63,7 +64,7 @@ func deliveryList(app core.App) *cobra.Command {
 	return command
 }
 
-func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
+func deliveryRedeliver(app core.App, deliveries *store.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:     "redeliver ID",
 		Short:   "Deliver again now; a running server picks it up within a second",

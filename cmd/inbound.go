@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/tenant"
 )
@@ -13,7 +13,7 @@ import (
 var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "disabled", "lastUsed"}
 
 // NewInboundCommand returns the command that manages inbound webhooks.
-func NewInboundCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
 		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundColumns...), inboundRotate(app),
 		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately", inbound.CollectionName, "inbound webhook"))

@@ -8,7 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 )
@@ -18,7 +18,7 @@ var roles = []string{member.RoleAdmin, member.RoleViewer}
 var memberColumns = []string{"id", "tenant", "email", "name", "role", "notify", "link", "created"}
 
 // NewMemberCommand returns the command that manages the members of tenants.
-func NewMemberCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+func NewMemberCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
 		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, memberColumns...),
 		deleteCommand(app, deliveries, "member", "Delete a member, whose sessions end immediately", member.CollectionName, "member"))

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/audit"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/move"
 	"contactbase/internal/passphrase"
 	"contactbase/internal/tenant"
 )
 
-func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
+func tenantFreeze(app core.App, deliveries *store.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:     "freeze TENANT",
 		Short:   "Freeze a tenant: reject its writes and send none of its events",
@@ -52,7 +52,7 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 // moving holds the flags of the commands export and import.
 type moving struct {
 	app                    core.App
-	deliveries             delivery.Store
+	deliveries             *store.Store
 	bounds                 tenant.Bounds
 	minFree                uint64
 	freeze, resume, frozen bool
@@ -60,7 +60,7 @@ type moving struct {
 	passphrase             string // the file that holds it
 }
 
-func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
+func tenantExport(app core.App, deliveries *store.Store, minFree uint64) *cobra.Command {
 	m := &moving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
@@ -156,7 +156,7 @@ func explainInterrupt(err error) error {
 	return err
 }
 
-func tenantImport(app core.App, deliveries delivery.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
+func tenantImport(app core.App, deliveries *store.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
 	m := &moving{app: app, deliveries: deliveries, bounds: bounds, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
@@ -190,7 +190,7 @@ func (m *moving) arrive(command *cobra.Command, name string) error {
 		return err
 	}
 	target := &move.Target{
-		App: m.app, Deliveries: m.deliveries, Bounds: m.bounds, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen, Trusted: m.trusted,
+		App: m.app, Bounds: m.bounds, Passphrase: phrase, Room: room, Resume: m.resume, Frozen: m.frozen, Trusted: m.trusted,
 		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)

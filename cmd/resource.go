@@ -7,7 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/retention"
 	"contactbase/internal/tenant"
 )
@@ -74,7 +74,7 @@ func listRecords(command *cobra.Command, app core.App, collection string, filter
 }
 
 // deleteCommand returns the command of a resource that deletes a record. what names such a record.
-func deleteCommand(app core.App, deliveries delivery.Store, resource, short, collection, what string) *cobra.Command {
+func deleteCommand(app core.App, deliveries *store.Store, resource, short, collection, what string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete ID",
 		Short:   short,
@@ -90,7 +90,7 @@ func deleteCommand(app core.App, deliveries delivery.Store, resource, short, col
 }
 
 // deleteWhole deletes a record and waits until all its data is gone. This process does it: no server may be running.
-func deleteWhole(command *cobra.Command, app core.App, deliveries delivery.Store, record *core.Record) error {
+func deleteWhole(command *cobra.Command, app core.App, deliveries *store.Store, record *core.Record) error {
 	if err := app.Delete(record); err != nil {
 		return fmt.Errorf("deleting: %w", err)
 	}

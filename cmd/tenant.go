@@ -8,13 +8,13 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/tenant"
 )
 
 // NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free, and an
 // arriving tenant must have no more records than bounds.
-func NewTenantCommand(app core.App, deliveries delivery.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
+func NewTenantCommand(app core.App, deliveries *store.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
 		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, bounds, minFree),
@@ -63,7 +63,7 @@ func tenantList(app core.App) *cobra.Command {
 	}
 }
 
-func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
+func tenantDelete(app core.App, deliveries *store.Store) *cobra.Command {
 	var yes bool
 	command := &cobra.Command{
 		Use:     "delete TENANT",

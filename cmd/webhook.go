@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
@@ -21,7 +22,7 @@ import (
 var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter", "maxPerSecond", "disabled", "disabledReason"}
 
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
-func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
+func NewWebhookCommand(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookColumns...), webhookRotate(app),
 		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
@@ -110,7 +111,7 @@ func webhookRotate(app core.App) *cobra.Command {
 	return command
 }
 
-func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
+func webhookPing(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return &cobra.Command{
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
@@ -149,7 +150,7 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 	}
 }
 
-func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
+func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 	var since string
 	var recovery delivery.Recovery
 	command := &cobra.Command{

@@ -17,20 +17,16 @@ import (
 // administered are the collections that superusers and members administer.
 var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
-// Bind registers all hooks. bounds limits the records of each tenant. deliveries stores the deliveries of events; sender sends them. wake is
-// called after each commit that leaves work to do, such as an event to deliver; it must not block.
-func Bind(app core.App, bounds tenant.Bounds, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
-	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
-		return retention.EraseContacts(tx, deliveries, tenantID, []*contact.Contact{deleted})
-	}
+// Bind registers all hooks. bounds limits the records of each tenant. sender sends the deliveries of events. wake is called after each
+// commit that leaves work to do, such as an event to deliver; it must not block.
+func Bind(app core.App, bounds tenant.Bounds, sender *delivery.Sender, wake func()) {
 	bindAudit(app)
-	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})
-	bindRecipients(app, deliveries)
+	contact.Bind(app, contact.Hooks{Erase: retention.EraseContact, Wake: wake})
 	bindInput(app)
 	bindPartialUpdates(app)
 	bindOwners(app, bounds, wake)
 	bindCredentials(app)
-	bindWebhooks(app, deliveries, sender, wake)
+	bindWebhooks(app, sender, wake)
 	bindInbound(app)
 	bindMembers(app)
 	bindLinks(app)

@@ -81,6 +81,7 @@ func TestEveryWritePathEmits(t *testing.T) {
 	if batch.Status != 200 {
 		t.Fatalf("the batch gives %d %s", batch.Status, batch.Body)
 	}
+	testkit.Sweep(t, app)
 	kinds, payloads := outbox(t, app)
 	if got := strings.Join(kinds, " "); got != "contact.created contact.updated contact.created contact.deleted" {
 		t.Fatalf("the outbox holds %s", got)

@@ -196,7 +196,7 @@ func TestRandomRequestsOfMembers(t *testing.T) {
 	for _, id := range d.other.ids {
 		c.strange = append(c.strange, id)
 	}
-	testkit.FanOut(t, d.app) // as any change of a webhook does
+	testkit.FanOut(t, d.app) // as the server does
 	before := c.stored()
 	for range testenv.Count(400, 20_000) {
 		c.send([]*core.Record{d.admin, d.viewer, d.link, nil}[c.IntN(4)])

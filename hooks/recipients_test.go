@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/retention"
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 	"contactbase/internal/webhook"
@@ -28,29 +29,29 @@ func change(collection, name string, value any) func(t *testing.T, app core.App,
 	}
 }
 
-// recipientCases are the ways to change who receives events: the state before, and the recipient of the event before the change.
+// recipientCases are the ways to change who receives events: the state before, and whether the event before the change is told.
 var recipientCases = map[string]struct {
 	webhook, tenant map[string]any // nil for no webhook
 	collection      string         // of the changed record
 	change          func(t *testing.T, app core.App, id string) error
 	told            bool
 }{
-	"a webhook is disabled":           {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "disabled", true), true},
+	"a webhook is disabled":           {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "disabled", true), false},
 	"a webhook is enabled":            {map[string]any{"disabled": true}, nil, webhook.CollectionName, change(webhook.CollectionName, "disabled", false), false},
-	"a webhook asks for other kinds":  {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", []string{"contact.deleted"}), true},
-	"a webhook asks for more kinds":   {map[string]any{"events": []string{"contact.deleted"}}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", nil), false},
-	"a webhook is deleted":            {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "", nil), true},
-	"a tenant loses the paid feature": {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", false), true},
-	"a tenant gets the paid feature":  {map[string]any{}, map[string]any{"apiEnabled": false}, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", true), false},
-	"a tenant is deleted":             {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "", nil), true},
+	"a webhook asks for other kinds":  {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", []string{"contact.deleted"}), false},
+	"a webhook asks for more kinds":   {map[string]any{"events": []string{"contact.deleted"}}, nil, webhook.CollectionName, change(webhook.CollectionName, "events", nil), true},
+	"a webhook is deleted":            {map[string]any{}, nil, webhook.CollectionName, change(webhook.CollectionName, "", nil), false},
+	"a tenant loses the paid feature": {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", false), false},
+	"a tenant gets the paid feature":  {map[string]any{}, map[string]any{"apiEnabled": false}, tenant.CollectionName, change(tenant.CollectionName, "apiEnabled", true), true},
+	"a tenant is deleted":             {map[string]any{}, nil, tenant.CollectionName, change(tenant.CollectionName, "", nil), false},
 	"a webhook is created": {nil, nil, tenant.CollectionName, func(t *testing.T, app core.App, id string) error {
 		testkit.Webhook(t, app, id, "https://hooks.example.com", "")
 		return nil
 	}, false},
 }
 
-// The recipients of an event are those at its time, whatever changes before it is fanned out and whichever process changes it.
-func TestChangesOfRecipientsFanOutFirst(t *testing.T) {
+// A change applies to what is not fanned out yet, whichever process makes it. No webhook gets events from before it was made or enabled.
+func TestChangesOfRecipients(t *testing.T) {
 	t.Parallel()
 	for name, c := range recipientCases {
 		for where, in := range map[string]func(t *testing.T, app core.App, do func(core.App) error) error{
@@ -86,8 +87,8 @@ func TestChangesOfRecipientsFanOutFirst(t *testing.T) {
 	}
 }
 
-// Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest.
-func TestDeletedContactsAreFannedOut(t *testing.T) {
+// Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest once it is fanned out.
+func TestDeletedContactsAreErased(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	acme, quiet := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Quiet")
@@ -98,7 +99,18 @@ func TestDeletedContactsAreFannedOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	sweep := func(left int) {
+		t.Helper()
+		if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
+			t.Fatal(err)
+		}
+		if n := testkit.Count(t, app, "SELECT count(*) FROM _deletions", nil); n != left {
+			t.Errorf("%d deletions are left, want %d", n, left)
+		}
+	}
+	sweep(2)
 	testkit.FanOut(t, app)
+	sweep(0)
 	for tenantID, want := range map[string]int{acme: 2, quiet: 0} {
 		n := testkit.Count(t, app, "SELECT count(*) FROM events WHERE tenant = {:tenant} AND payload LIKE '%Ada Lovelace%'", dbx.Params{"tenant": tenantID})
 		pending := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE tenant = {:tenant} AND status = 'pending'", dbx.Params{"tenant": tenantID})

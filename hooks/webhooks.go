@@ -10,6 +10,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/webhook"
@@ -24,7 +25,7 @@ const (
 	maxSecret = 256
 )
 
-func bindWebhooks(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
+func bindWebhooks(app core.App, sender *delivery.Sender, wake func()) {
 	app.OnRecordCreate(webhook.CollectionName).BindFunc(newWebhookSecret)
 	app.OnRecordUpdate(webhook.CollectionName).BindFunc(keepWebhookSecret)
 	app.OnRecordValidate(webhook.CollectionName).BindFunc(func(e *core.RecordEvent) error {
@@ -40,7 +41,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 		return e.Next()
 	})
 	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
-		if err := deliveries.Dequeue(e.App, e.Record.Id); err != nil {
+		if err := store.Dequeue(e.App, e.Record.Id); err != nil {
 			return err
 		}
 		return e.Next()

@@ -110,6 +110,7 @@ func TestDeeperJSONThatIsStored(t *testing.T) {
 	if got := admin.Do("DELETE", "/api/collections/contacts/records/"+id, ""); got.Status != 204 {
 		t.Fatalf("deleting gives %d %s", got.Status, got.Body)
 	}
+	testkit.Sweep(t, f.App)
 	var left int
 	if err := f.App.DB().NewQuery(`SELECT count(*) FROM events WHERE type != 'contact.deleted' AND payload NOT LIKE '%"data":{"id":"' || contact || '"},"erased":true}'`).Row(&left); err != nil || left != 0 {
 		t.Errorf("%d events still tell about the contact (%v)", left, err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/testkit"
+
 	"github.com/pocketbase/dbx"
 )
 
@@ -34,6 +36,7 @@ func TestErasedFromInbound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.expect("deleted:1", `{"email":"ada.lovelace@example.com","phone":"+442079460123","action":"delete"}`, "webhook-id", "d2")
+	testkit.Sweep(t, f.App)
 
 	for _, db := range []string{"data", "auxiliary"} {
 		for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {

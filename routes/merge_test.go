@@ -83,6 +83,7 @@ func TestMerge(t *testing.T) {
 	if kinds := events(t, f, ada); kinds != "contact.created contact.updated" {
 		t.Errorf("the remaining contact has the events %s", kinds)
 	}
+	testkit.Sweep(t, f.App)
 	for _, id := range []string{second, third} {
 		if got := client.Do("GET", contactsPath+"/"+id, ""); got.Status != http.StatusNotFound {
 			t.Errorf("a merged contact is answered %d", got.Status)

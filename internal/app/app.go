@@ -62,7 +62,7 @@ type Config struct {
 type App struct {
 	core.App
 	Sender     *delivery.Sender // of deliveries, and of pings
-	Deliveries delivery.Store
+	Deliveries *store.Store
 	Upgrade    *upgrade.Upgrade // of the data directory
 	Counter    *activity.Worker // of activity
 
@@ -99,7 +99,7 @@ func New(base core.App, config Config) *App {
 		Deliveries: deliveries,
 		Upgrade:    config.Upgrade,
 		engine: delivery.NewEngine(base, delivery.Options{
-			Sender: sender, Store: deliveries, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
+			Sender: sender, Queue: deliveries, Backlog: deliveries.Backlog, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
 			BeforeSend: config.Replica.Acknowledge, Registerer: registry, // receivers must not learn what a standby does not have
 		}),
 		watcher: event.NewWatcher(base),
@@ -119,7 +119,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	bindEncryption(a.App)
 	sqlite.Bind(a.App)
 	backup.Bind(a.App)
-	hooks.Bind(a.App, config.Bounds, a.Deliveries, a.Sender, a.wake)
+	hooks.Bind(a.App, config.Bounds, a.Sender, a.wake)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)

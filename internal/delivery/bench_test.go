@@ -51,7 +51,7 @@ func BenchmarkEngine(b *testing.B) {
 				SELECT 'd' || substr(e.id, 2), e.id, json_extract({:webhooks}, '$[' || (e.rowid % {:endpoints}) || ']'), e.tenant, 'pending', 0, {:now}, 0, '', {:now}, {:now}, e.contact
 				FROM events e`, dbx.Params{"webhooks": string(encoded), "endpoints": endpoints, "now": now})
 			testkit.Execute(b, app, "UPDATE _fanOutCursor SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)", nil)
-			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
+			engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender()})
 			b.ResetTimer()
 			engine.Start()
 			<-arrived

@@ -63,6 +63,6 @@ func TestEngineResumesAfterKill(t *testing.T) {
 // sendUntilKilled runs an engine on the folder and does not return.
 func sendUntilKilled(t *testing.T, dir string) {
 	app := testkit.Open(t, dir)
-	delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()}).Start()
+	delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender()}).Start()
 	select {}
 }

@@ -1,14 +1,14 @@
 // Package delivery brings events to webhooks.
 //
-// A Store keeps the deliveries of events. The Engine claims due deliveries, a Sender makes the attempts, and the Engine stores their
+// A Queue keeps the deliveries of events. The Engine claims due deliveries, a Sender makes the attempts, and the Engine stores their
 // results with the next step, which a Policy decides. docs/delivery.md draws the states and gives the reasons.
 //
-// The loop is Engine.run. dispatcher.next names the next operation on the store, perform does it in a goroutine, and its outcome goes back
+// The loop is Engine.run. dispatcher.next names the next operation on the queue, perform does it in a goroutine, and its outcome goes back
 // to the dispatcher (fetched, committed, polled, fannedOut), which returns what to attempt. The answer to an attempt goes to
 // dispatcher.answered, whose result waits for the next commit.
 //
-// The package knows no SQL, and of contacts only their ids: payloads are bytes. The package store has the shipped Store; storetest tests
-// that any other behaves the same.
+// The package knows no SQL, and of contacts only their ids: payloads are bytes. The package store has the shipped Queue, which
+// storetest tests.
 package delivery
 
 import (

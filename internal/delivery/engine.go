@@ -30,15 +30,16 @@ const (
 	DefaultPerEndpoint = 10
 )
 
-// Options of an engine. Sender and Store are required.
+// Options of an engine. Sender and Queue are required.
 type Options struct {
 	Sender      *Sender
-	Store       Store                       // where deliveries are kept
+	Queue       Queue                       // where deliveries are kept
 	Policy      Policy                      // without delays it is DefaultPolicy
 	MaxInFlight int                         // claims, in flight or waiting for a slot; 0 means DefaultInFlight
 	PerEndpoint int                         // attempts in flight at an endpoint; 0 means DefaultPerEndpoint
 	BeforeSend  func(context.Context) error // returns once fetched deliveries may be sent; nil: at once
 	Registerer  prometheus.Registerer       // registers the engine's metrics; nil for none
+	Backlog     BacklogFunc                 // what is pending, for the metrics; required with a Registerer
 	Now         func() time.Time            // nil for the system's clock
 	Random      func() float64              // in [0, 1), for jitter; nil for math/rand
 }
@@ -50,7 +51,7 @@ type Options struct {
 // back their results. So nothing here needs a mutex.
 type Engine struct {
 	app        core.App
-	store      Store
+	queue      Queue
 	options    Options
 	send       func(context.Context, *Job) *Attempt // the sender's
 	metrics    *metrics
@@ -96,7 +97,7 @@ func NewEngine(app core.App, options Options) *Engine {
 	}
 	e := &Engine{
 		app:        app,
-		store:      options.Store,
+		queue:      options.Queue,
 		options:    options,
 		send:       options.Sender.Send,
 		dispatcher: newDispatcher(options),
@@ -210,7 +211,7 @@ func (e *Engine) answer(a reply) {
 
 // fetch reads what to send, and waits until it may be sent.
 func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Fetched, error) {
-	batch, err := e.store.Fetch(ctx, fetch)
+	batch, err := e.queue.Fetch(ctx, fetch)
 	if err == nil && batch.sendable() {
 		err = e.options.BeforeSend(ctx)
 	}

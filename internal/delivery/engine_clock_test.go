@@ -60,7 +60,7 @@ func TestEngineOutlivesItsClock(t *testing.T) {
 			first := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
 			second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
 			testkit.Execute(t, app, "UPDATE deliveries SET created = {:now}, updated = {:now}, nextAttempt = {:now}", dbx.Params{"now": stamp.Stored(clock.Now())})
-			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
+			engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
 			for second := 0; second <= c.by; second += 5 {
 				if second > 0 {
 					clock.Advance(5*time.Second + c.jumps[second])

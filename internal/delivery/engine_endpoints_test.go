@@ -24,7 +24,7 @@ func TestEngineForgetsWhatWaitsForTooLong(t *testing.T) {
 			clock.Advance(10 * time.Second) // more than a claim may wait
 		}
 	}), "")
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
 	run := func() int {
 		t.Helper()
 		made, err := engine.RunOnce(t.Context())

@@ -67,11 +67,11 @@ func TestEngineFansOut(t *testing.T) {
 
 // troubledFanOut has a backlog that never ends, or that cannot be fanned out.
 type troubledFanOut struct {
-	delivery.Store
+	delivery.Queue
 	err error
 }
 
-func (s troubledFanOut) FanOutOld(context.Context, time.Time, time.Duration) (delivery.FannedOut, error) {
+func (s troubledFanOut) FanOut(context.Context, delivery.FanOut) (delivery.FannedOut, error) {
 	return delivery.FannedOut{More: s.err == nil}, s.err
 }
 
@@ -86,7 +86,7 @@ func TestEngineSendsBesideFanOut(t *testing.T) {
 			arrived := make(chan struct{}, 10)
 			testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
 			testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-			start(t, app, delivery.Options{Store: troubledFanOut{testkit.Deliveries(app), wrong}})
+			start(t, app, delivery.Options{Queue: troubledFanOut{testkit.Deliveries(app), wrong}})
 			receive(t, arrived)
 		})
 	}

@@ -41,7 +41,7 @@ func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 			var hanging atomic.Int32
 			full := make(chan struct{})
 			sends := sender()
-			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sends, MaxInFlight: 2 * most})
+			engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sends, MaxInFlight: 2 * most})
 			if hang {
 				engine.SetSend(func(ctx context.Context, job *delivery.Job) *delivery.Attempt {
 					if job.Endpoint.TenantID == hostile {
@@ -85,7 +85,7 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com/", "")
 	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender()})
 	begun, never := make(chan struct{}), make(chan struct{})
 	engine.SetSend(func(_ context.Context, job *delivery.Job) *delivery.Attempt {
 		close(begun)
@@ -109,7 +109,7 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 
 // stuckQueue does not return from a fetch before it is released.
 type stuckQueue struct {
-	delivery.Store
+	delivery.Queue
 	fetching, release chan struct{}
 }
 
@@ -122,8 +122,8 @@ func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) (delivery.Fetched, e
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	queue := &stuckQueue{Store: testkit.Deliveries(app), fetching: make(chan struct{}), release: make(chan struct{})}
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Store: queue})
+	queue := &stuckQueue{Queue: testkit.Deliveries(app), fetching: make(chan struct{}), release: make(chan struct{})}
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Queue: queue})
 	engine.Start()
 	receive(t, queue.fetching)
 	defer close(queue.release)
@@ -149,7 +149,7 @@ func TestMetricsHoldUpNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	registered := &collectors{}
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Registerer: registered})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Registerer: registered, Backlog: testkit.Deliveries(app).Backlog})
 	const label = "collecting"
 	found := make(chan prometheus.Metric)
 	collected := make(chan struct{})

@@ -62,7 +62,7 @@ func (e *Engine) run() error {
 	}
 }
 
-// perform calls the store, and logs its errors.
+// perform calls the queue, and logs its errors.
 func (e *Engine) perform(ctx context.Context, operation any) outcome {
 	switch operation := operation.(type) {
 	case Fetch:
@@ -72,18 +72,18 @@ func (e *Engine) perform(ctx context.Context, operation any) outcome {
 		e.logError(ctx, "fetching deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, took, err) }
 	case Commit:
-		out, err := e.store.Commit(context.WithoutCancel(ctx), operation)
+		out, err := e.queue.Commit(context.WithoutCancel(ctx), operation)
 		e.wakeBeside()
 		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.committed(t, out, err) }
 	case poll:
 		began := time.Now()
-		agenda, err := e.store.Poll(ctx)
+		agenda, err := e.queue.Poll(ctx)
 		took := time.Since(began)
 		e.logError(ctx, "looking for due deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
 	case fanOut:
-		out, err := e.store.FanOutOld(ctx, e.options.Now(), fanOutAge)
+		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Age: fanOutAge})
 		e.wakeBeside()
 		e.logError(ctx, "fanning out events", err)
 		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
@@ -107,7 +107,7 @@ func (e *Engine) fanOutBeside(ctx context.Context) (done <-chan FannedOut, stop 
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			out, err := e.store.FanOutAside(ctx, "", e.options.Now())
+			out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Aside: true})
 			e.logError(ctx, "fanning out events beside the others", err)
 			if len(out.Pending) > 0 {
 				select {
@@ -162,7 +162,7 @@ func (e *Engine) repairClock(ctx context.Context) (repair, stop func()) {
 // reschedule reschedules pending deliveries, and retries until ctx ends.
 func (e *Engine) reschedule(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := e.store.Reschedule(ctx, e.options.Now())
+		err := e.queue.Reschedule(ctx, e.options.Now())
 		if err == nil {
 			return
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
@@ -123,7 +122,7 @@ func TestEngineThatWasNotStartedStops(t *testing.T) {
 
 // brokenQueue fails the first call of each method.
 type brokenQueue struct {
-	delivery.Store
+	delivery.Queue
 	polls, fetches, fanOuts, commits atomic.Int32
 }
 
@@ -133,28 +132,28 @@ func (q *brokenQueue) Poll(ctx context.Context) (delivery.Agenda, error) {
 	if q.polls.Add(1) == 1 {
 		return delivery.Agenda{}, errBroken
 	}
-	return q.Store.Poll(ctx)
+	return q.Queue.Poll(ctx)
 }
 
 func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) (delivery.Fetched, error) {
 	if q.fetches.Add(1) == 1 {
 		return delivery.Fetched{}, errBroken
 	}
-	return q.Store.Fetch(ctx, fetch)
+	return q.Queue.Fetch(ctx, fetch)
 }
 
-func (q *brokenQueue) FanOutOld(ctx context.Context, now time.Time, age time.Duration) (delivery.FannedOut, error) {
+func (q *brokenQueue) FanOut(ctx context.Context, order delivery.FanOut) (delivery.FannedOut, error) {
 	if q.fanOuts.Add(1) == 1 {
 		return delivery.FannedOut{}, errBroken
 	}
-	return q.Store.FanOutOld(ctx, now, age)
+	return q.Queue.FanOut(ctx, order)
 }
 
 func (q *brokenQueue) Commit(ctx context.Context, commit delivery.Commit) (delivery.FannedOut, error) {
 	if q.commits.Add(1) == 1 {
 		return delivery.FannedOut{}, errBroken
 	}
-	return q.Store.Commit(ctx, commit)
+	return q.Queue.Commit(ctx, commit)
 }
 
 func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
@@ -169,7 +168,7 @@ func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
 	}), "")
 	events := writeEvents(t, app, tenant, "same", 2) // the second goes out once the result of the first is stored
 	testkit.AddContact(t, app, tenant, "same")
-	_, stop := start(t, app, delivery.Options{Store: &brokenQueue{Store: testkit.Deliveries(app)}})
+	_, stop := start(t, app, delivery.Options{Queue: &brokenQueue{Queue: testkit.Deliveries(app)}})
 	receive(t, arrived)
 	receive(t, arrived)
 	stop()

@@ -25,8 +25,8 @@ func start(tb testing.TB, app core.App, options delivery.Options) (engine *deliv
 	if options.Sender == nil {
 		options.Sender = sender()
 	}
-	if options.Store == nil {
-		options.Store = testkit.Deliveries(app)
+	if options.Queue == nil {
+		options.Queue = testkit.Deliveries(app)
 	}
 	engine = delivery.NewEngine(app, options)
 	engine.Start()
@@ -103,7 +103,7 @@ func TestEngineKeepsTheSchedule(t *testing.T) {
 			}), "")
 			id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 			clock := newClock()
-			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
+			engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
 			for number, wait := range schedule {
 				if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 					t.Fatalf("attempt %d: made %d, %v", number+1, made, err)
@@ -146,7 +146,7 @@ func TestEngineDisablesAnEndpointThatIsGone(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }), "")
 	first := testkit.Emit(t, app, tenant, "same", event.ContactCreated)
 	second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender()})
 	for _, want := range []int{1, 0} {
 		if made, err := engine.RunOnce(t.Context()); made != want || err != nil {
 			t.Errorf("made %d, %v", made, err)
@@ -175,7 +175,7 @@ func TestEngineHonoursRetryAfterForTheEndpoint(t *testing.T) {
 	}), "")
 	testkit.Webhook(t, app, other, receiver(t, func(http.ResponseWriter, *http.Request) { free.Add(1) }), "")
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
 	run := func() {
 		t.Helper()
 		if _, err := engine.RunOnce(t.Context()); err != nil {
@@ -317,7 +317,7 @@ func TestEngineNeverRetriesAPing(t *testing.T) {
 	if _, err := store.Redeliver(attempt.DeliveryID, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	engine := delivery.NewEngine(app, delivery.Options{Store: store, Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: store, Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}
@@ -333,7 +333,7 @@ func TestEngineDoesNotSendWithoutASecret(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }), "")
 	testkit.Execute(t, app, "UPDATE webhooks SET secret = 'enc:of another installation'", nil)
 	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}

@@ -15,26 +15,26 @@ func (e *Engine) SetSend(send func(context.Context, *Job) *Attempt) { e.send = s
 // It must not be called while the engine runs.
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 	if e.clockWentBack() {
-		if err := e.store.Reschedule(ctx, e.options.Now()); err != nil {
+		if err := e.queue.Reschedule(ctx, e.options.Now()); err != nil {
 			return 0, err
 		}
 	}
 	for more := true; more; {
-		out, err := e.store.FanOutOld(ctx, e.options.Now(), 0)
+		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now()})
 		if err != nil {
 			return 0, err
 		}
 		more = out.More
 	}
 	for more := true; more; {
-		out, err := e.store.FanOutAside(ctx, "", e.options.Now())
+		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Aside: true})
 		if err != nil {
 			return 0, err
 		}
 		more = out.More
 	}
 	d := e.dispatcher
-	agenda, err := e.store.Poll(ctx)
+	agenda, err := e.queue.Poll(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 		e.answer(<-e.answers)
 	}
 	commit := d.commit(e.options.Now())
-	out, err := e.store.Commit(ctx, commit)
+	out, err := e.queue.Commit(ctx, commit)
 	d.committed(e.instant(), out, err)
 	return len(commit.Results), err
 }
@@ -75,10 +75,10 @@ func (d *Dispatcher) Answered(job *Job, attempt *Attempt) (Result, []*Job) {
 	return d.answered(d.instant(), job, attempt)
 }
 
-// Step performs the next operation, if there is one, by the store. before and after it they may fail: the operation is then not carried
+// Step performs the next operation, if there is one, by the queue. before and after it they may fail: the operation is then not carried
 // out, or carried out and reported as failed. Step returns what to attempt, what was committed and will not be again, and whether there
 // was an operation.
-func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error) (start []*Job, committed Commit, some bool) {
+func (d *Dispatcher) Step(ctx context.Context, queue Queue, before, after error) (start []*Job, committed Commit, some bool) {
 	operation, _ := d.next(d.instant())
 	if operation == nil {
 		return nil, committed, false
@@ -88,13 +88,13 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 	case Fetch:
 		var batch Fetched
 		if err == nil {
-			batch, err = store.Fetch(ctx, operation)
+			batch, err = queue.Fetch(ctx, operation)
 		}
 		start = d.fetched(d.instant(), batch, 0, either(err, after))
 	case Commit:
 		var out FannedOut
 		if err == nil {
-			if out, err = store.Commit(ctx, operation); err == nil {
+			if out, err = queue.Commit(ctx, operation); err == nil {
 				committed = operation
 			}
 			if after != nil {
@@ -105,13 +105,13 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 	case poll:
 		var agenda Agenda
 		if err == nil {
-			agenda, err = store.Poll(ctx)
+			agenda, err = queue.Poll(ctx)
 		}
 		start = d.polled(d.instant(), agenda, 0, either(err, after))
 	default:
 		var out FannedOut
 		if err == nil {
-			out, err = store.FanOutOld(ctx, d.Now, fanOutAge)
+			out, err = queue.FanOut(ctx, FanOut{Now: d.Now, Age: fanOutAge})
 		}
 		start = d.fannedOut(d.instant(), out, either(err, after))
 	}
@@ -119,8 +119,8 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 }
 
 // FanOutAside fans out some events of tenants that are set aside, as the engine does beside its operations.
-func (d *Dispatcher) FanOutAside(ctx context.Context, store Store) error {
-	out, err := store.FanOutAside(ctx, "", d.Now)
+func (d *Dispatcher) FanOutAside(ctx context.Context, queue Queue) error {
+	out, err := queue.FanOut(ctx, FanOut{Now: d.Now, Aside: true})
 	d.spread(d.Now, out)
 	return err
 }

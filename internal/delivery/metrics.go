@@ -98,7 +98,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	m.attempts.Collect(found)
 	m.latency.Collect(found)
 	m.inFlight.Collect(found)
-	backlog, err := m.engine.store.Backlog(context.Background())
+	backlog, err := m.engine.options.Backlog(context.Background())
 	for _, g := range m.backlog {
 		if err != nil {
 			found <- prometheus.NewInvalidMetric(g.Desc, err)

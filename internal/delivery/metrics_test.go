@@ -22,7 +22,7 @@ func TestMetrics(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), "")
 	registry := prometheus.NewPedanticRegistry()
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Registerer: registry, Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender(), Registerer: registry, Backlog: testkit.Deliveries(app).Backlog, Now: clock.Now})
 	expect := func(want map[string]float64) {
 		t.Helper()
 		got := testkit.Metrics(t, registry)

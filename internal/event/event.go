@@ -4,6 +4,7 @@ package event
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"contactbase/internal/recordid"
@@ -41,8 +42,8 @@ var Kinds = []string{
 // contactPrefix starts the kinds of events about contacts, which receivers get by default.
 const contactPrefix = "contact."
 
-// ByDefault returns the SQL condition that receivers without a list of kinds get events of a kind, given as an expression.
-func ByDefault(kind string) string { return kind + " GLOB '" + contactPrefix + "*'" }
+// ByDefault reports whether receivers without a list of kinds get events of the kind.
+func (k Kind) ByDefault() bool { return strings.HasPrefix(string(k), contactPrefix) }
 
 // IDPrefix precedes the record id of an event wherever receivers see it.
 const IDPrefix = "evt_"

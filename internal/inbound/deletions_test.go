@@ -9,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/inbound"
-	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 )
 
@@ -70,9 +69,7 @@ func TestManyDeletions(t *testing.T) {
 					t.Errorf("%s gives %d, want %d", query, n, want)
 				}
 			}
-			if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Sweep(t, app)
 			if n := testkit.Count(t, app, "SELECT count(*) FROM events WHERE payload NOT LIKE '%erased%'", nil); n != 1 {
 				t.Errorf("%d events still have personal data", n)
 			}

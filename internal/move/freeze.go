@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/loop"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
@@ -20,25 +21,22 @@ const drainInterval = 100 * time.Millisecond
 
 // Freeze closes a tenant for writes, and reports whether it was open. It returns once all events have their deliveries, none of them
 // is in flight, and deleted contacts are erased.
-func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
-	// do the slow part before the transaction
+func Freeze(ctx context.Context, app core.App, deliveries *store.Store, tenantID string) (changed bool, err error) {
+	// do the slow part before
+	if err := deliveries.CatchUp(ctx, tenantID); err != nil {
+		return false, err
+	}
 	if err := retention.Sweep(ctx, app, deliveries); err != nil {
 		return false, err
 	}
-	if err := deliveries.FanOut(ctx, app); err != nil {
-		return false, err
-	}
 	err = app.RunInTransaction(func(tx core.App) (err error) {
-		if err := deliveries.FanOut(ctx, tx); err != nil { // events since then
-			return err
-		}
 		changed, err = tenant.Freeze(tx, tenantID)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	err = fanOutAside(ctx, deliveries, tenantID)
+	err = deliveries.CatchUp(ctx, tenantID) // events since then
 	if err == nil {
 		err = drain(ctx, app, tenantID)
 	}
@@ -50,16 +48,6 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 		err = errors.Join(err, opening)
 	}
 	return changed, err
-}
-
-// fanOutAside writes the deliveries of a closed tenant's events with many recipients.
-func fanOutAside(ctx context.Context, deliveries delivery.Store, tenantID string) error {
-	for {
-		out, err := deliveries.FanOutAside(ctx, tenantID, time.Now())
-		if err != nil || !out.More {
-			return err
-		}
-	}
 }
 
 // drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another process, records

@@ -34,7 +34,7 @@ func TestFreezeDrains(t *testing.T) {
 	testkit.Execute(t, s.app, "UPDATE webhooks SET url = {:url}", dbx.Params{"url": receiver.URL})
 	client := safehttp.New(safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	sending := testkit.Reopen(t, s.app)
-	engine := delivery.NewEngine(sending, delivery.Options{Sender: delivery.NewSender(client, "1"), Store: testkit.Deliveries(sending)})
+	engine := delivery.NewEngine(sending, delivery.Options{Sender: delivery.NewSender(client, "1"), Queue: testkit.Deliveries(sending)})
 	engine.Start()
 	t.Cleanup(func() { _ = engine.Stop(context.Background()) })
 	<-arrived

@@ -12,11 +12,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
-	"contactbase/internal/webhook"
 )
 
 // errElsewhere means that another process continues or has ended the import.
@@ -25,7 +23,6 @@ var errElsewhere = errors.New("another import of this tenant is running, or the 
 // Target describes where and how to import a tenant.
 type Target struct {
 	App        core.App
-	Deliveries delivery.Participant
 	Bounds     tenant.Bounds // on the records of the tenant
 	Passphrase string
 	Room       int64 // bytes that the archive's database may take in the data directory
@@ -251,11 +248,6 @@ func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 		return errElsewhere
 	}
 	t := tables[at.step]
-	if t.name == webhook.CollectionName { // webhooks receive no events from before the move
-		if err := i.Deliveries.FanOut(i.ctx, tx); err != nil {
-			return err
-		}
-	}
 	statements := []sqlite.Statement{i.insertion(t, rows)}
 	if t.name == contact.CollectionName {
 		statements = append(statements, contact.SearchRows(i.held.tenant, i.textsByColumn(t, rows)))

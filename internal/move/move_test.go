@@ -71,7 +71,7 @@ func newSource(t testing.TB, contacts int) *source {
 			}
 		}
 	}
-	if err := testkit.Deliveries(app).FanOut(t.Context(), app); err != nil {
+	if err := testkit.Deliveries(app).CatchUp(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET status = 'delivered', attempts = 1 WHERE rowid % 3 = 0", nil)
@@ -120,7 +120,7 @@ func newTarget(t testing.TB) core.App {
 
 func importInto(ctx context.Context, t testing.TB, app core.App, archive []byte, change func(*move.Target)) error {
 	t.Helper()
-	g := &move.Target{App: app, Deliveries: testkit.Deliveries(app), Bounds: tenant.DefaultBounds, Passphrase: passphrase, Room: room, Trusted: true, Progress: silent}
+	g := &move.Target{App: app, Bounds: tenant.DefaultBounds, Passphrase: passphrase, Room: room, Trusted: true, Progress: silent}
 	if change != nil {
 		change(g)
 	}
@@ -213,7 +213,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	equal(t, s, target)
 	// nothing is delivered again, and the resident's pending events are fanned out
-	if err := testkit.Deliveries(target).FanOut(t.Context(), target); err != nil {
+	if err := testkit.Deliveries(target).CatchUp(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, s, target)

@@ -36,7 +36,7 @@ func TestFreezeWaitsForTheEngine(t *testing.T) {
 	h := holding{make(chan struct{}, 10), make(chan struct{})}
 	sender := delivery.NewSender(http.DefaultClient, "1.2.3")
 	sender.Handle(delivery.InspectScheme, h)
-	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender})
+	engine := delivery.NewEngine(app, delivery.Options{Queue: testkit.Deliveries(app), Sender: sender})
 	engine.Start()
 	t.Cleanup(func() { _ = engine.Stop(context.Background()) })
 	id := testkit.Emit(t, app, owner, "", event.ContactUpdated)

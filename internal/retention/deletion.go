@@ -11,8 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
-	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -49,42 +47,8 @@ func note(tx core.App, collection string, deleted ...[]any) error {
 	return nil
 }
 
-const (
-	// eraseAtOnce is how many events, and how many inbound requests, of a contact the transaction of its deletion erases.
-	eraseAtOnce = 100
-	// fewContacts is how many contacts a transaction erases.
-	fewContacts = 10
-)
-
-// EraseContacts erases the stored data about contacts of a tenant, in the transaction that deletes them. If there is much, the sweeper erases
-// the rest.
-func EraseContacts(tx core.App, deliveries delivery.Participant, tenantID string, deleted []*contact.Contact) error {
-	ids, later := make([]string, len(deleted)), make([][]any, 0, len(deleted))
-	for i, c := range deleted {
-		ids[i] = c.ID
-		people, all := inbound.People(tenantID, c.ID, c.Email), false
-		if len(deleted) <= fewContacts {
-			var err error
-			if all, err = eraseContact(tx, deliveries, c.ID, people); err != nil {
-				return err
-			}
-		}
-		if !all {
-			later = append(later, []any{c.ID, strings.Join(people, " ")})
-		}
-	}
-	if err := idempotency.Erase(tx, ids); err != nil {
-		return err
-	}
-	return note(tx, contact.CollectionName, later...)
-}
-
-// eraseContact erases stored data about a contact, and reports whether that was all. In inbound requests, people are its identifiers.
-func eraseContact(tx core.App, deliveries delivery.Participant, id string, people []string) (all bool, err error) {
-	_, events, err := deliveries.EraseContact(tx, id, 0, eraseAtOnce)
-	if err != nil {
-		return false, err
-	}
-	requests, err := inbound.Erase(tx, people, eraseAtOnce)
-	return events < eraseAtOnce && requests < eraseAtOnce, err
+// EraseContact makes the sweeper erase the stored data about a contact of a tenant, in the transaction that deletes it.
+func EraseContact(tx core.App, tenantID string, deleted *contact.Contact) error {
+	people := strings.Join(inbound.People(tenantID, deleted.ID, deleted.Email), " ")
+	return note(tx, contact.CollectionName, []any{deleted.ID, people})
 }

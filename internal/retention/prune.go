@@ -9,7 +9,7 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/contact/imports"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
@@ -19,7 +19,7 @@ import (
 
 // Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered responses and portal links,
 // and old imports. It stops between two chunks when ctx ends.
-func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
+func Prune(ctx context.Context, app core.App, deliveries *store.Store, before time.Time) error {
 	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)
 	err = errors.Join(err, activity.Prune(ctx, app, before, now), notice.Prune(ctx, app, before, now))

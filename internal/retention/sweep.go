@@ -11,7 +11,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
+	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -28,20 +29,30 @@ type deletion struct {
 
 const (
 	deletionsSQL = "SELECT `collection`, `record`, `detail` FROM `_deletions` ORDER BY `created`"
-	doneSQL      = "DELETE FROM `_deletions` WHERE `collection` = ? AND `record` = ?"
+	doneSQL      = "DELETE FROM `_deletions` WHERE `collection` = ? AND `record` IN (SELECT `value` FROM json_each(?))"
 )
 
+// contactsAtOnce is how many contacts are erased together.
+const contactsAtOnce = 200
+
 // Sweep deletes the dependents of all deleted records, in chunks. It stops between two chunks when ctx ends, and a later call continues. An
-// error does not keep it from sweeping other records.
-func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) error {
+// error does not keep it from sweeping other records. Contacts with events that are yet to be fanned out are left to a later call.
+func Sweep(ctx context.Context, app core.App, deliveries *store.Store) error {
+	_, err := sweepAll(ctx, app, deliveries)
+	return err
+}
+
+// sweepAll is Sweep, and reports whether contacts are left.
+func sweepAll(ctx context.Context, app core.App, deliveries *store.Store) (waiting bool, err error) {
 	deletions, err := pending(app)
 	if err != nil {
-		return err
+		return false, err
 	}
+	var contacts []deletion
 	var failed error
 	for _, d := range deletions {
 		if ctx.Err() != nil {
-			return errors.Join(failed, ctx.Err())
+			break
 		}
 		s := sweep{ctx, app, deliveries, d.record}
 		switch d.collection {
@@ -52,20 +63,31 @@ func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) e
 		case inbound.CollectionName:
 			err = s.inbound()
 		case contact.CollectionName:
-			err = s.contact(strings.Fields(d.detail))
+			contacts = append(contacts, d)
+			continue
 		}
 		if err == nil {
-			err = done(app, d)
+			err = done(app, d.collection, d.record)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("deleting the dependents of the record %s of %s: %w", d.record, d.collection, err))
 		}
 	}
-	return failed
+	for some := range slices.Chunk(contacts, contactsAtOnce) {
+		if ctx.Err() != nil {
+			break
+		}
+		erased, err := sweep{ctx: ctx, app: app, deliveries: deliveries}.contacts(some)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("erasing %d contacts: %w", len(some), err))
+		}
+		waiting = waiting || erased < len(some)
+	}
+	return waiting, errors.Join(failed, ctx.Err())
 }
 
-func done(app core.App, d deletion) error {
-	_, err := sqlite.Execute(app, sqlite.Statement{Text: doneSQL, Args: []any{d.collection, d.record}})
+func done(app core.App, collection string, records ...string) error {
+	_, err := sqlite.Run(app, []sqlite.Statement{{Text: doneSQL, Args: []any{collection, sqlite.List(records)}}})
 	return err
 }
 
@@ -86,7 +108,7 @@ func pending(app core.App) (deletions []deletion, err error) {
 type sweep struct {
 	ctx        context.Context //nolint:containedctx // the struct lives for one call of Sweep
 	app        core.App
-	deliveries delivery.Participant
+	deliveries *store.Store
 	id         string
 }
 
@@ -138,7 +160,7 @@ func (s sweep) rowsOfTenant(table *tenant.Table) error {
 // webhook deletes the deliveries to a webhook.
 func (s sweep) webhook() error {
 	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
-		return s.deliveries.DeleteDeliveries(tx, s.id, limit)
+		return store.DeleteDeliveries(tx, s.id, limit)
 	})
 	if err != nil {
 		return err
@@ -154,20 +176,34 @@ func (s sweep) inbound() error {
 	return s.detach(inbound.CollectionName, s.id)
 }
 
-// contact erases the stored data about a contact. In inbound requests, people are its identifiers.
-func (s sweep) contact(people []string) error {
-	if err := s.deliveries.FanOut(s.ctx, s.app); err != nil { // in chunks: the transactions below fan out only later events
-		return err
+// contacts erases the stored data about those of the contacts whose events are fanned out, and returns how many these are. In inbound
+// requests, the details are their identifiers.
+func (s sweep) contacts(deleted []deletion) (erased int, err error) {
+	all := make([]string, len(deleted))
+	for i, d := range deleted {
+		all[i] = d.record
 	}
-	var last int64
-	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
-		last, found, err = s.deliveries.EraseContact(tx, s.id, last, limit)
-		return found, err
-	})
+	whole, err := s.deliveries.Whole(all)
+	if err != nil || len(whole) == 0 {
+		return 0, err
+	}
+	var ids, people []string
+	for _, i := range whole {
+		ids, people = append(ids, all[i]), append(people, strings.Fields(deleted[i].detail)...)
+	}
+	if err := s.deliveries.EraseContacts(s.ctx, ids); err != nil {
+		return 0, err
+	}
+	err = sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
+	return len(ids), s.app.RunInTransaction(func(tx core.App) error {
+		if err := idempotency.Erase(tx, ids); err != nil {
+			return err
+		}
+		return done(tx, contact.CollectionName, ids...)
+	})
 }
 
 // requestsSQL deletes up to ?2 requests of the inbound webhook ?1.

@@ -8,8 +8,9 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -18,12 +19,21 @@ import (
 const deliveriesKey = "testkitDeliveries"
 
 // Deliveries returns the app's delivery store.
-func Deliveries(app core.App) delivery.Store { return app.Store().Get(deliveriesKey).(delivery.Store) }
+func Deliveries(app core.App) *store.Store { return app.Store().Get(deliveriesKey).(*store.Store) }
 
 // FanOut fans out all events, like the engine in the background.
 func FanOut(tb testing.TB, app core.App) {
 	tb.Helper()
-	if err := Deliveries(app).FanOut(context.Background(), app); err != nil {
+	if err := Deliveries(app).CatchUp(context.Background(), ""); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Sweep is FanOut, and then deletes the dependents of deleted records and erases deleted contacts, like the sweeper in the background.
+func Sweep(tb testing.TB, app core.App) {
+	tb.Helper()
+	FanOut(tb, app)
+	if err := retention.Sweep(context.Background(), app, Deliveries(app)); err != nil {
 		tb.Fatal(err)
 	}
 }

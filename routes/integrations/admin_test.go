@@ -219,6 +219,7 @@ func TestRedeliverAfterErasure(t *testing.T) {
 	if err := f.App.Delete(contact); err != nil {
 		t.Fatal(err)
 	}
+	testkit.Sweep(t, f.App)
 	got := newAdmin(t, f).Do("POST", "/api/integrations/deliveries/"+created.Id+"/redeliver", "")
 	if got.Status != 400 || got.FieldCode("id") != "invalid_value" {
 		t.Errorf("redelivering gives %d %s", got.Status, got.Body)

@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/loop"
@@ -46,7 +47,7 @@ func (m Middlewares) Admit(*limit.Limits) []*hook.Handler[*core.RequestEvent] { 
 type Config struct {
 	Version    string
 	Sender     *delivery.Sender // sends pings
-	Deliveries delivery.Store
+	Deliveries *store.Store
 	Watcher    *event.Watcher // notifies readers of new events; runs while the program serves
 	Imports    *loop.Loop     // checks and applies imports
 	Wake       func()         // called when a request has made work due

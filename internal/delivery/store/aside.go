@@ -8,7 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/webhook/filter"
@@ -18,14 +17,16 @@ import (
 // `_fanOutAside` has the tenant's own position. Its deliveries are written beside the rest, in chunks and in the order of the events, so that
 // nothing of other tenants waits for them. Once the tenant has no event left, it is like any other again.
 
-// setAside returns the condition that an event waits for such a fan-out.
-func setAside(e string) string {
-	return "EXISTS (SELECT 1 FROM `_fanOutAside` a CROSS JOIN `events` f ON f.`id` = a.`event` WHERE a.`tenant` = " + e + ".`tenant` AND f.rowid <= " + e + ".rowid)"
+// fannedOutSQL returns the condition that an event has all its deliveries.
+func fannedOutSQL(e string) string {
+	return "(" + e + ".rowid <= " + cursorRow + " AND NOT EXISTS (SELECT 1 FROM `_fanOutAside` a CROSS JOIN `events` f ON f.`id` = a.`event` " +
+		"WHERE a.`tenant` = " + e + ".`tenant` AND f.rowid <= " + e + ".rowid))"
 }
 
-// positionSQL returns the position of the tenant ?1 and its event, unless the cursor has yet to pass that. tenantAfterSQL returns the first event of
+// asideSQL returns the tenants that are set aside. positionSQL returns the position of the tenant ?1 and its event, unless the cursor has yet to pass that. tenantAfterSQL returns the first event of
 // the tenant ?1 after the event ?2.
 const (
+	asideSQL    = "SELECT `tenant` FROM `_fanOutAside`"
 	positionSQL = "SELECT a.`webhook`, a.`steps`, e.rowid, e.`id`, e.`tenant`, e.`type`, e.`contact`, e.`created` " +
 		"FROM `_fanOutAside` a CROSS JOIN `events` e ON e.`id` = a.`event` WHERE a.`tenant` = ?1 AND e.rowid <= " + cursorRow
 	tenantAfterSQL = "SELECT `id` FROM `events` WHERE `tenant` = ?1 AND rowid > (SELECT rowid FROM `events` WHERE `id` = ?2) ORDER BY rowid LIMIT 1"
@@ -38,14 +39,8 @@ const (
 	doneSQL       = "DELETE FROM `_fanOutAside` WHERE `tenant` = ?1"
 )
 
-// unchangedSQL returns how many of the webhooks in ?1, each with its filter, are enabled and have that filter.
-const unchangedSQL = "SELECT count(*) FROM json_each(?1) j CROSS JOIN `webhooks` w ON w.`id` = j.value ->> 0 AND w.`filter` = j.value ->> 1 AND w.`disabled` = 0"
-
-// asideChunk is how many recipients are decided at once, and asidePage how many webhooks are read at once.
-const (
-	asideChunk = 500
-	asidePage  = 2_000
-)
+// asideChunk is how many recipients are decided at once.
+const asideChunk = 500
 
 // position is how far the fan-out of a tenant that is set aside has come.
 type position struct {
@@ -56,12 +51,12 @@ type position struct {
 
 // asideRecipient is one who receives the event, and the steps that filters took until then.
 type asideRecipient struct {
-	candidate
-	steps int
+	webhook string
+	steps   int
 }
 
-// FanOutAside implements delivery.Queue.
-func (s *Store) FanOutAside(ctx context.Context, tenantID string, now time.Time) (out delivery.FannedOut, err error) {
+// fanOutAside writes deliveries of events that are set aside: some for each tenant, or for the one with that id. It may run beside the rest.
+func (s *Store) fanOutAside(ctx context.Context, tenantID string, now time.Time) (out delivery.FannedOut, err error) {
 	tenants, err := s.asideTenants(tenantID)
 	for _, one := range tenants {
 		if err != nil || ctx.Err() != nil {
@@ -97,11 +92,11 @@ func (s *Store) fanOutTenant(ctx context.Context, tenantID string, now time.Time
 	if err != nil || !found {
 		return false, err
 	}
-	recipients, end, whole, err := s.decideAside(at)
+	version, recipients, end, whole, err := s.decideAside(at)
 	if err != nil {
 		return false, err
 	}
-	if end.steps > filter.MaxSteps && s.filters.warns(tenantID, now) {
+	if end.steps > filter.MaxSteps && s.directory.warns(tenantID, now) {
 		s.app.Logger().Warn("a tenant's filters take too many steps for an event: webhooks whose filters are not evaluated receive it",
 			"tenant", tenantID, "event", at.id, "steps", filter.MaxSteps)
 	}
@@ -120,7 +115,7 @@ func (s *Store) fanOutTenant(ctx context.Context, tenantID string, now time.Time
 				next.webhook, next.steps = last.webhook, last.steps
 			}
 			var err error
-			stale, err = writeAside(tx, at, some, next, whole && len(some) == len(left), now)
+			stale, err = s.writeAside(tx, version, at, some, next, whole && len(some) == len(left), now)
 			return len(some), err
 		})
 		if err != nil || stale {
@@ -142,49 +137,54 @@ func readPosition(tx sqlite.Reader, tenantID string) (at position, found bool, e
 	return at, found, err
 }
 
-// decideAside returns the next recipients of the event at a position, and the position after them. whole reports whether these are the last ones.
-func (s *Store) decideAside(at position) (recipients []asideRecipient, end position, whole bool, err error) {
-	if end = at; at.kind == event.WebhookPing {
-		return nil, end, true, nil
-	}
-	tx := sqlite.Direct(s.app.ConcurrentDB())
-	parsed, err := readEvent(tx, at.id)
-	for err == nil && len(recipients) < asideChunk {
-		var page []candidate
-		page, err = readCandidates(tx, at.newEvent, end.webhook, asidePage, at.row)
-		for _, one := range page {
+// decideAside returns the next recipients of the event at a position, and the position after them. whole reports whether these are the last
+// ones. The version is that of the webhooks.
+func (s *Store) decideAside(at position) (version int64, recipients []asideRecipient, end position, whole bool, err error) {
+	end = at
+	err = s.snapshot(func(tx sqlite.Reader) error {
+		r, err := s.recipients(tx, ahead)
+		if err != nil {
+			return err
+		}
+		version = r.version
+		a, err := r.audience(at.tenant)
+		if err != nil {
+			return err
+		}
+		parsed, err := readEvent(tx, at.id)
+		if err != nil {
+			return err
+		}
+		for _, h := range r.candidates(at.newEvent, a.hooks[a.find(at.webhook)+1:]) {
 			if len(recipients) == asideChunk {
-				return recipients, end, false, err
+				return nil
 			}
-			end.webhook = one.webhook
-			if s.filters.passes(one, parsed, &end.steps) {
-				recipients = append(recipients, asideRecipient{one, min(end.steps, filter.MaxSteps)})
+			end.webhook = h.id
+			if h.passes(parsed, &end.steps) {
+				recipients = append(recipients, asideRecipient{h.id, min(end.steps, filter.MaxSteps)})
 			}
 		}
-		if len(page) < asidePage {
-			return recipients, end, true, err
-		}
-	}
-	return recipients, end, false, err
+		whole = true
+		return nil
+	})
+	return version, recipients, end, whole, err
 }
 
 // writeAside writes deliveries of the event at a position, and moves it to next, or if the event is whole to the tenant's next event. It reports
-// whether a webhook or the position has changed since, and then writes nothing.
-func writeAside(tx core.App, at position, some []asideRecipient, next position, whole bool, now time.Time) (stale bool, err error) {
+// whether the webhooks or the position have changed since, and then writes nothing.
+func (s *Store) writeAside(tx core.App, version int64, at position, some []asideRecipient, next position, whole bool, now time.Time) (stale bool, err error) {
 	reader := sqlite.ReaderOf(tx)
 	stored, found, err := readPosition(reader, at.tenant)
 	if err != nil || !found || stored.id != at.id || stored.webhook != at.webhook {
 		return true, err
 	}
-	hooks := make([][2]string, len(some))
-	inserts, f := inserts{at: stamp.Stored(now)}, fannedOut{}
-	for i, one := range some {
-		hooks[i] = [2]string{one.webhook, one.filter}
-		inserts.add(&f, at.newEvent, one.webhook)
-	}
-	unchanged, err := sqlite.Value[int](reader, unchangedSQL, sqlite.List(hooks))
-	if err != nil || unchanged < len(hooks) {
+	r, err := s.recipients(reader, writing)
+	if err != nil || r.version != version {
 		return true, err
+	}
+	inserts, f := inserts{at: stamp.Stored(now)}, fannedOut{}
+	for _, one := range some {
+		inserts.add(&f, at.newEvent, one.webhook)
 	}
 	statements, err := inserts.statements(reader, nil)
 	if err != nil {
@@ -196,11 +196,7 @@ func writeAside(tx core.App, at position, some []asideRecipient, next position, 
 			return false, err
 		}
 	}
-	statements = append(statements, moved)
-	if whole { // nothing else redacts it if nobody receives it
-		statements = append(statements, statement(redactEventsSQL+"id = ?1 AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = events.contact)", at.id))
-	}
-	_, err = sqlite.Run(tx, statements)
+	_, err = sqlite.Run(tx, append(statements, moved))
 	return false, err
 }
 

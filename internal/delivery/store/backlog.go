@@ -21,7 +21,7 @@ const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE r
 	(SELECT count(*) FROM webhooks WHERE disabled = 1)
 FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
 
-// Backlog implements delivery.Store.
+// Backlog returns how much is pending.
 func (s *Store) Backlog(context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
 	err := s.read(backlogSQL, func(rows *sql.Rows) error {

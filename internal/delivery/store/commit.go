@@ -16,17 +16,11 @@ import (
 
 // Commit implements delivery.Queue. The transaction also disables endpoints that answered 410 and redacts events of erased contacts.
 // Commit looks for dead endpoints afterwards: that can take a while, and the result is the same a moment later.
-func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out delivery.FannedOut, err error) {
+func (s *Store) Commit(_ context.Context, commit delivery.Commit) (out delivery.FannedOut, err error) {
 	if len(commit.Results) == 0 && len(commit.Drained) == 0 {
 		return out, nil
 	}
-	disables := slices.ContainsFunc(commit.Results, func(result delivery.Result) bool { return result.Decision.Disable != "" })
-	if disables { // before the transaction, which is short then
-		if err := s.FanOut(ctx, s.app); err != nil {
-			return out, err
-		}
-	}
-	order := fanOutOrder{limit: math.MaxInt32, results: byTarget(commit.Results), answeredOnly: !disables}
+	order := fanOutOrder{limit: math.MaxInt32, results: byTarget(commit.Results)}
 	err = s.write(order, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
 		statements, pending, err := s.planCommit(tx, commit, order)
 		out.Pending = pending
@@ -36,7 +30,7 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 		return delivery.FannedOut{}, fmt.Errorf("storing the results of %d attempts: %w", len(commit.Results), err)
 	}
 	s.logDisabled(commit.Results...)
-	s.disableDead(ctx, commit.Results, commit.Now)
+	s.disableDead(commit.Results, commit.Now)
 	return out, nil
 }
 
@@ -55,7 +49,7 @@ func byTarget(results []delivery.Result) map[target]delivery.Result {
 }
 
 // planCommit returns the statements that store results with their effects, and the endpoints that have new pending deliveries. They fan
-// out the events up to the last one with a result; if an endpoint is disabled, all events, because it still gets earlier ones.
+// out the events up to the last one with a result.
 func (s *Store) planCommit(tx sqlite.Reader, commit delivery.Commit, order fanOutOrder) (statements []sqlite.Statement, pending []delivery.Ready, err error) {
 	for _, id := range commit.Drained {
 		statements = append(statements, tenant.Drained(id))

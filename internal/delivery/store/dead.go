@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"time"
 
@@ -58,12 +57,12 @@ type successes struct {
 
 // disableDead disables the webhooks of failed results if all their attempts of the last 3 days failed. It only logs an error: the results
 // are stored, and the webhook is checked again later.
-func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now time.Time) {
+func (s *Store) disableDead(results []delivery.Result, now time.Time) {
 	for _, webhook := range s.suspects(results, now) {
 		dead, err := s.dead(webhook, now)
 		if err == nil && dead {
 			const reason = "Every attempt of 3 days failed."
-			if err = s.disable(ctx, webhook, reason, now); err == nil {
+			if err = s.disable(webhook, reason, now); err == nil {
 				s.app.Logger().Warn("disabled a webhook", "webhook", webhook, "reason", reason)
 			}
 		}
@@ -73,19 +72,8 @@ func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now 
 	}
 }
 
-// disable disables a webhook, after fanning out earlier events, which it still gets.
-func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Time) error {
-	if err := s.FanOut(ctx, s.app); err != nil {
-		return err
-	}
-	err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
-		rest, err := s.planAll(tx, order, now)
-		if err != nil {
-			return nil, err
-		}
-		disabled, err := disabling(tx, webhook, reason, now)
-		return append(rest, disabled...), err
-	})
+func (s *Store) disable(webhook, reason string, now time.Time) error {
+	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return disabling(tx, webhook, reason, now) })
 	return err
 }
 

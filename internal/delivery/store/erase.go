@@ -27,7 +27,7 @@ func isErased(payload string) string {
 var redactEventsSQL = `UPDATE events SET payload = ` + redactedPayload + `
 WHERE contact != '' AND NOT ` + isErased("payload") + `
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = events.id AND d.status = 'pending')
-	AND NOT ` + setAside("events") + ` AND `
+	AND ` + fannedOutSQL("events") + ` AND `
 
 // redactAttemptsSQL redacts the attempts of the deliveries in the list after it.
 const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
@@ -37,17 +37,36 @@ WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
-// contactEventsSQL lists the first ?3 events of the contact ?1 after the row ?2.
-const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact = ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3`
+// contactEventsSQL lists the first ?3 events of the contacts ?1 after the row ?2.
+const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact IN (SELECT value FROM json_each(?1)) AND rowid > ?2 ORDER BY rowid LIMIT ?3`
 
-// EraseContact implements delivery.Participant.
-func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error) {
-	if contactID == "" {
-		return after, 0, nil
+// wholeSQL returns the indexes of those of the contacts ?1 whose events have all their deliveries.
+var wholeSQL = `SELECT j.key FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.contact = j.value AND NOT ` + fannedOutSQL("e") + `)`
+
+// Whole returns the indexes of those of the contacts whose events are all fanned out.
+func (s *Store) Whole(contacts []string) ([]int, error) {
+	indexes, err := sqlite.Values[int](sqlite.Direct(s.app.ConcurrentDB()), wholeSQL, sqlite.List(contacts))
+	if err != nil {
+		return nil, fmt.Errorf("looking for the events of %d contacts: %w", len(contacts), err)
 	}
-	if err := s.FanOut(context.Background(), tx); err != nil { // an event has ended once its deliveries have
-		return after, 0, err
+	return indexes, nil
+}
+
+// EraseContacts redacts what is stored about deleted contacts: the payloads of their events, contact.deleted included, and the responses to
+// their deliveries, if they were delivered or have failed. What is still pending is redacted when it ends; what is yet to be fanned out is not.
+func (s *Store) EraseContacts(ctx context.Context, ids []string) error {
+	contacts, last := sqlite.List(ids), int64(0)
+	err := sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (found int, err error) {
+		found, last, err = eraseSome(tx, contacts, last, limit)
+		return found, err
+	})
+	if err != nil {
+		return fmt.Errorf("redacting the deliveries of %d contacts: %w", len(ids), err)
 	}
+	return nil
+}
+
+func eraseSome(tx core.App, contacts string, after int64, limit int) (found int, last int64, err error) {
 	var events []string
 	last = after
 	err = sqlite.Each(sqlite.ReaderOf(tx), contactEventsSQL, func(rows *sql.Rows) error {
@@ -55,14 +74,11 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 		err := rows.Scan(&last, &id)
 		events = append(events, id)
 		return err
-	}, contactID, after, limit)
+	}, contacts, after, limit)
 	if err == nil && len(events) > 0 {
 		err = redactEvents(tx, events)
 	}
-	if err != nil {
-		return after, 0, fmt.Errorf("redacting the deliveries of the contact %s: %w", contactID, err)
-	}
-	return last, len(events), nil
+	return len(events), last, err
 }
 
 // redactEvents redacts events, and the attempts of their finished deliveries.
@@ -80,8 +96,9 @@ const webhookDeliveriesSQL = `SELECT d.id, CASE WHEN d.status = 'pending' AND e.
 	AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = e.contact) THEN e.id ELSE '' END
 FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDER BY d.created LIMIT ?2`
 
-// DeleteDeliveries implements delivery.Participant. A cascade record by record takes minutes for a busy webhook.
-func (s *Store) DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
+// DeleteDeliveries deletes at most limit deliveries of a deleted webhook, and returns how many it found. The events stay; what they say about
+// erased contacts is redacted, unless other webhooks are still to receive it. A cascade record by record takes minutes for a busy webhook.
+func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
 	var deliveries, orphaned []string
 	err = sqlite.Each(sqlite.ReaderOf(tx), webhookDeliveriesSQL, func(rows *sql.Rows) error {
 		var id string

@@ -49,12 +49,14 @@ func QueuePlans() map[string][]any {
 		takenSQL:           {ids},
 		newSQL:             {1, ""},
 		nobodySQL:          nil,
-		wantedSQL:          {"", "", "", 1, 1},
+		hooksSQL:           {""},
+		stateSQL:           nil,
+		wholeSQL:           {ids},
+		contactEventsSQL:   {ids, 1, 1},
 		asideSQL:           nil,
 		setAsideSQL:        {"", ""},
 		positionSQL:        {""},
 		tenantAfterSQL:     {"", ""},
-		unchangedSQL:       {ids},
 		insertSQL:          {"", "", "", "", "", 0, "", 0, "", now, now, ""},
 		enqueueEventsSQL:   {now, ids},
 		enqueueNextSQL:     {now, ids},
@@ -75,10 +77,10 @@ func QueuePlans() map[string][]any {
 	}
 }
 
-// DecidedBefore reports whether a fan-out of all events would evaluate no filter.
+// DecidedBefore reports whether a fan-out of all events would read no webhook and evaluate no filter.
 func DecidedBefore(tb testing.TB, s *Store) bool {
 	tb.Helper()
-	_, err := s.planFanOut(sqlite.ReaderOf(s.app), fanOutOrder{limit: 1_000, undecided: true}, time.Now())
+	_, err := s.planFanOut(sqlite.ReaderOf(s.app), fanOutOrder{limit: 1_000, how: writing}, time.Now())
 	if err != nil && !errors.Is(err, errUndecided) {
 		tb.Fatal(err)
 	}
@@ -88,8 +90,10 @@ func DecidedBefore(tb testing.TB, s *Store) bool {
 // Compiled returns the compiled filters by webhook.
 func Compiled(s *Store) map[string]*filter.Filter {
 	all := map[string]*filter.Filter{}
-	for id, c := range s.filters.compiled {
-		all[id] = c.filter
+	for _, a := range s.directory.audiences {
+		for _, h := range a.hooks {
+			all[h.id] = h.filter
+		}
 	}
 	return all
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -28,7 +30,7 @@ const cursorRow = "coalesce((SELECT last.rowid FROM `_fanOutCursor` CROSS JOIN `
 const (
 	lagSQL   = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + cursorRow + ")"
 	firstSQL = "SELECT `created` FROM `events` WHERE rowid > " + cursorRow + " ORDER BY rowid LIMIT 1"
-	afterSQL = "SELECT `id`, `tenant`, `type`, `contact`, `created` FROM `events` " +
+	afterSQL = "SELECT `id`, `tenant`, `type`, `contact`, `created`, rowid FROM `events` " +
 		"WHERE rowid > max(" + cursorRow + ", coalesce((SELECT rowid FROM `events` WHERE `id` = ?2), 0)) AND rowid <= ?3 ORDER BY rowid LIMIT ?1"
 	lastSQL = "SELECT coalesce(max(e.rowid), 0) FROM json_each(?1) j CROSS JOIN `events` e ON e.`id` = j.`value`"
 )
@@ -64,20 +66,42 @@ const (
 	smallFanOut = 200
 	// movePause is how long the cursor waits while no webhook wants the events after it.
 	movePause = time.Second
-	// largeFanOut is how many one statement writes in a caller's transaction.
-	largeFanOut = 5_000
 )
 
-// FanOutOld implements delivery.Queue.
-func (s *Store) FanOutOld(_ context.Context, now time.Time, age time.Duration) (out delivery.FannedOut, err error) {
+// FanOut implements delivery.Queue.
+func (s *Store) FanOut(ctx context.Context, order delivery.FanOut) (out delivery.FannedOut, err error) {
+	if order.Aside {
+		return s.fanOutAside(ctx, "", order.Now)
+	}
 	lag, err := s.lag()
-	if err == nil && lag > 0 && (lag >= manyEvents || s.aged(now, age)) {
-		out, err = s.fanOutSome(lag, now)
+	if err == nil && lag > 0 && (lag >= manyEvents || s.aged(order.Now, order.Age)) {
+		out, err = s.fanOutOld(lag, order.Now)
 	}
 	if err != nil {
 		return delivery.FannedOut{}, fmt.Errorf("fanning out events: %w", err)
 	}
 	return out, nil
+}
+
+// CatchUp fans out the events that are after the cursor now, in chunks, and those of a tenant also if it is set aside; "" for no tenant.
+func (s *Store) CatchUp(ctx context.Context, tenantID string) error {
+	now := time.Now()
+	left, err := s.lag()
+	var chunks sqlite.Chunks
+	for more := true; more && left > 0 && err == nil && ctx.Err() == nil; { // it would never end with those that are written meanwhile
+		var f fannedOut
+		f, more, err = s.nextChunk(&chunks, now)
+		left -= f.events
+	}
+	for more := tenantID != ""; more && err == nil && ctx.Err() == nil; {
+		var out delivery.FannedOut
+		out, err = s.fanOutAside(ctx, tenantID, now)
+		more = out.More
+	}
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return fmt.Errorf("fanning out all events: %w", err)
+	}
+	return nil
 }
 
 // aged reports whether the first event after the cursor is that old, from the future, or cannot be read.
@@ -89,7 +113,8 @@ func (s *Store) aged(now time.Time, age time.Duration) bool {
 	return err != nil || created <= stamp.Stored(now.Add(-age)) || created > stamp.Stored(now)
 }
 
-func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err error) {
+// fanOutOld fans out the next of the events, and passes those that no webhook wants.
+func (s *Store) fanOutOld(lag int, now time.Time) (out delivery.FannedOut, err error) {
 	wanted, more, err := s.wantsNext()
 	if err == nil && !wanted && !more {
 		err = s.skipUnwanted()
@@ -103,42 +128,44 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 			f, err = s.planFanOut(tx, order, now)
 			return f.statements, err
 		})
-		out.More = f.rows >= smallFanOut
+		more = f.rows >= smallFanOut
 	} else {
-		out.More, err = s.nextChunk(s.app, &s.chunks, now, &f)
+		f, more, err = s.nextChunk(&s.chunks, now)
 	}
-	out.Pending = f.pending
-	return out, err
+	return delivery.FannedOut{Pending: f.pending, More: more}, err
 }
 
-// wantsNext reads the next events after the cursor, without the writer lock, and reports whether a webhook may want one of them, and if not,
-// whether there may be more. s.unwanted remembers the last one that no webhook wants: a change of recipients fans out first.
+// wantsNext decides who receives the next events after the cursor, and reports whether a webhook wants one of them, and if not, whether there may
+// be more. s.unwanted remembers the last one that no webhook wants.
 func (s *Store) wantsNext() (wanted, more bool, err error) {
-	tx := sqlite.Direct(s.app.ConcurrentDB())
-	newest, err := sqlite.Value[string](tx, nobodySQL)
-	if err != nil {
-		return false, false, err
-	}
-	if newest != "" {
-		s.unwanted = newest
-		return false, false, nil
-	}
-	events, err := readAfter(tx, s.unwanted, math.MaxInt64, smallFanOut)
-	if err != nil {
-		return false, false, err
-	}
-	recipients, err := s.recipients(tx, false)
-	if err != nil {
-		return false, false, err
-	}
-	for _, e := range events {
-		webhooks, _, err := recipients.of(e)
-		if err != nil || len(webhooks) > 0 || recipients.aside[e.tenant] {
-			return true, false, err
+	err = s.snapshot(func(tx sqlite.Reader) error {
+		newest, err := sqlite.Value[string](tx, nobodySQL)
+		if err != nil {
+			return err
 		}
-		s.unwanted = e.id
-	}
-	return false, len(events) == smallFanOut, nil
+		if newest != "" {
+			s.unwanted = newest
+			return nil
+		}
+		events, err := readAfter(tx, s.unwanted, math.MaxInt64, smallFanOut)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		recipients, err := s.recipients(tx, ahead)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			webhooks, _, err := recipients.of(e)
+			if wanted = len(webhooks) > 0 || recipients.aside[e.tenant]; wanted || err != nil {
+				return err
+			}
+			s.unwanted = e.id
+		}
+		more = len(events) == smallFanOut
+		return nil
+	})
+	return wanted, more, err
 }
 
 // skipUnwanted moves the cursor past events without recipients, once a second, because a commit for that alone delays other writers.
@@ -151,50 +178,20 @@ func (s *Store) skipUnwanted() error {
 	return err
 }
 
-// FanOut implements delivery.Participant.
-func (s *Store) FanOut(ctx context.Context, app core.App) error {
-	now := time.Now()
-	var err error
-	if app.IsTransactional() {
-		for f := (fannedOut{rows: largeFanOut}); err == nil && f.rows >= largeFanOut; {
-			f, err = s.fanOutIn(app, fanOutOrder{limit: largeFanOut}, now)
-		}
-	} else {
-		err = s.fanOutInChunks(ctx, app, now)
-	}
-	if err != nil {
-		return fmt.Errorf("fanning out all events: %w", err)
-	}
-	return nil
-}
-
-// fanOutInChunks fans out the events that are after the cursor now. It would never end with those that are written meanwhile.
-func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time) error {
-	left, err := s.lag()
-	var chunks sqlite.Chunks
-	for more := true; more && left > 0 && err == nil; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var f fannedOut
-		more, err = s.nextChunk(app, &chunks, now, &f)
-		left -= f.events
-	}
-	return err
-}
-
 // nextChunk fans out the next chunk of events, and reports whether there may be more.
-func (s *Store) nextChunk(app core.App, chunks *sqlite.Chunks, now time.Time, f *fannedOut) (more bool, err error) {
-	limit := 0
-	err = s.decideFirst(func(undecided bool) error {
-		more, err = chunks.Next(app, func(tx core.App, rows int) (_ int, err error) {
-			limit = max(rows, smallFanOut)
-			*f, err = s.fanOutIn(tx, fanOutOrder{limit: limit, undecided: undecided}, now)
+func (s *Store) nextChunk(chunks *sqlite.Chunks, now time.Time) (f fannedOut, more bool, err error) {
+	order := fanOutOrder{}
+	err = s.decideFirst(&order, now, func() error {
+		more, err = chunks.Next(s.app, func(tx core.App, rows int) (_ int, err error) {
+			order.limit = max(rows, smallFanOut)
+			if f, err = s.planFanOut(sqlite.ReaderOf(tx), order, now); err == nil {
+				_, err = sqlite.Run(tx, f.statements)
+			}
 			return f.rows, err
 		})
 		return err
-	}, func() fanOutOrder { return fanOutOrder{limit: limit} })
-	return more, err
+	})
+	return f, more, err
 }
 
 // lag returns how many events are after the cursor.
@@ -203,49 +200,210 @@ func (s *Store) lag() (n int, err error) {
 	return n, err
 }
 
-// fanOutIn fans out events in the caller's transaction.
-func (s *Store) fanOutIn(tx core.App, order fanOutOrder, now time.Time) (fannedOut, error) {
-	f, err := s.planFanOut(sqlite.ReaderOf(tx), order, now)
-	if err == nil {
-		_, err = sqlite.Run(tx, f.statements)
-	}
-	return f, err
-}
-
-// everything fans out all events after the cursor.
-var everything = fanOutOrder{limit: math.MaxInt32}
-
-// planAll returns the statements that fan out all events after the cursor.
-func (s *Store) planAll(tx sqlite.Reader, order fanOutOrder, now time.Time) ([]sqlite.Statement, error) {
-	f, err := s.planFanOut(tx, order, now)
-	return f.statements, err
-}
-
-// write calls a write function that fans out what order says. Filters are evaluated before it: see decideFirst.
+// write calls a write function that fans out what order says.
 func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error)) error {
-	return s.decideFirst(func(undecided bool) error {
-		_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-			attempt := order
-			attempt.undecided = undecided
-			return plan(tx, attempt)
-		})
+	return s.decideFirst(&order, time.Now(), func() error {
+		_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return plan(tx, order) })
 		return err
-	}, func() fanOutOrder { return order })
+	})
 }
 
 // maxUndecided is how often decideFirst begins again because webhooks or events have changed.
 const maxUndecided = 5
 
-// decideFirst calls do, which fans out in a transaction and must not evaluate filters there while it is called with true. If filters have to be
-// evaluated, that is done on the reading pool, without the writer lock, and do is called again.
-func (s *Store) decideFirst(do func(undecided bool) error, order func() fanOutOrder) error {
+// decideFirst calls do, which fans out by the order in a transaction. Where it is undecided who receives the events, that is decided on the
+// reading pool, without the writer lock, and do is called again.
+func (s *Store) decideFirst(order *fanOutOrder, now time.Time, do func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := do(attempt < maxUndecided)
+		if order.how = writing; attempt == maxUndecided {
+			order.how = anywhere
+		}
+		err := do()
 		if !errors.Is(err, errUndecided) {
 			return err
 		}
-		if _, err := s.planFanOut(sqlite.Direct(s.app.ConcurrentDB()), order(), time.Now()); err != nil {
+		order.how = ahead
+		err = s.snapshot(func(tx sqlite.Reader) error {
+			_, err := s.planFanOut(tx, *order, now)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// fannedOut has the statements that fan out events, the number of events and of rows, and the endpoints with new pending deliveries.
+type fannedOut struct {
+	statements   []sqlite.Statement
+	events, rows int
+	pending      []delivery.Ready
+	finished     []finished // the results among the rows
+}
+
+// newEvent is an event after the cursor.
+type newEvent struct {
+	id      string
+	tenant  string
+	kind    event.Kind
+	contact string
+	created string
+	row     int64
+}
+
+// fanOutOrder selects what to fan out. The rows exceed limit by at most manyRecipients.
+type fanOutOrder struct {
+	limit   int
+	results map[target]delivery.Result // if any: only the events up to the last one with a result
+	how     deciding
+}
+
+// planFanOut fans out the first events after the cursor.
+func (s *Store) planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut, err error) {
+	last := int64(math.MaxInt64)
+	if order.results != nil {
+		if last, err = lastAnswered(tx, order.results); err != nil {
+			return f, err
+		}
+	}
+	events, err := readAfter(tx, "", last, order.limit)
+	if err != nil || len(events) == 0 {
+		return f, err
+	}
+	recipients, err := s.recipients(tx, order.how)
+	if err != nil {
+		return f, err
+	}
+	inserts := inserts{fanOutOrder: order, at: stamp.Stored(now)}
+	for _, e := range events {
+		if f.rows >= order.limit {
+			break
+		}
+		webhooks, aside, err := recipients.of(e)
+		if err != nil {
+			return f, err
+		}
+		if aside {
+			f.statements = append(f.statements, statement(setAsideSQL, e.tenant, e.id))
+		}
+		for _, webhook := range webhooks {
+			inserts.add(&f, e, webhook)
+		}
+		f.events++
+		f.rows += 1 + len(webhooks)
+	}
+	deliveries, err := inserts.statements(tx, f.finished)
+	if err != nil {
+		return f, err
+	}
+	f.statements = append(append(f.statements, deliveries...), statement(moveSQL, events[f.events-1].id))
+	return f, nil
+}
+
+// inserts are the deliveries that fan-out inserts.
+type inserts struct {
+	fanOutOrder
+	at        string
+	rows      [][]any // the arguments of insertSQL
+	attempted []int   // those of them with a result, in the order of fannedOut.finished
+	queued    []enqueued
+}
+
+// add adds the delivery of an event to a webhook.
+func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
+	if result, found := i.results[target{e.id, webhook}]; found {
+		i.attempted = append(i.attempted, len(i.rows))
+		i.rows = append(i.rows, e.attemptedRow(result, i.at))
+		f.finished = append(f.finished, finished{result: result})
+	} else {
+		i.rows = append(i.rows, e.pendingRow(webhook, i.at))
+		f.pending = append(f.pending, delivery.Ready{Event: e.id, Webhook: webhook, Tenant: e.tenant})
+	}
+	if e.contact != "" {
+		i.queued = append(i.queued, enqueued{e.id, webhook, e.contact})
+	}
+}
+
+// statements insert the deliveries and queue them behind earlier ones of the same contact. The finished ones receive their ids.
+func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements []sqlite.Statement, err error) {
+	if len(i.rows) == 0 {
+		return nil, nil
+	}
+	if err := avoidTaken(tx, i.rows); err != nil {
+		return nil, err
+	}
+	for n, row := range i.attempted {
+		finished[n].delivery = i.rows[row][0].(string)
+	}
+	statements = append(statements, sqlite.Repeat(insertSQL, i.rows))
+	behind, err := behindOthers(tx, i.queued)
+	if err != nil || len(behind) == 0 {
+		return statements, err
+	}
+	return append(statements, enqueue(enqueueEventsSQL, behind, i.at)), nil
+}
+
+// target is the event and the webhook of a delivery.
+type target struct{ event, webhook string }
+
+// lastAnswered returns the row of the last event with a result.
+func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, error) {
+	ids := make([]string, 0, len(results))
+	for t := range results {
+		ids = append(ids, t.event)
+	}
+	return sqlite.Value[int64](tx, lastSQL, sqlite.List(ids))
+}
+
+// deliveryID returns the id of an event's delivery to a webhook. It is derived, so that a delivery that was in flight at a crash is sent
+// again with the same id.
+func deliveryID(happened time.Time, event, webhook string) string {
+	return recordid.Derived(happened, event, webhook)
+}
+
+// takenSQL returns the indexes of the ids in ?1, each with an event and a webhook, that another delivery has.
+const takenSQL = `SELECT j.key FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
+WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
+
+// avoidTaken gives rows another id if theirs is another delivery's.
+func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
+	ids, seen := make([][]any, len(inserted)), make(map[any]bool, len(inserted))
+	var taken []int
+	for i, row := range inserted {
+		ids[i] = row[:3]
+		if seen[row[0]] {
+			taken = append(taken, i)
+		}
+		seen[row[0]] = true
+	}
+	others, err := sqlite.Values[int](tx, takenSQL, sqlite.List(ids))
+	for _, i := range append(taken, others...) {
+		inserted[i][0] = recordid.New(time.Now())
+	}
+	return err
+}
+
+// pendingRow returns the arguments of insertSQL for a pending delivery.
+func (e newEvent) pendingRow(webhook, at string) []any {
+	made := min(e.created, at) // a clock may have been ahead
+	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", made, made, e.contact}
+}
+
+// attemptedRow returns the arguments of insertSQL for a delivery that was attempted.
+func (e newEvent) attemptedRow(result delivery.Result, at string) []any {
+	return []any{
+		result.Job.DeliveryID, e.id, result.Job.Endpoint.WebhookID, e.tenant, result.Decision.Status, result.Job.Attempt, nextAttempt(result.Decision),
+		result.Attempt.Status, result.Attempt.LastError(), min(e.created, at), at, e.contact,
+	}
+}
+
+// readAfter reads the first events after the cursor, and after the event with that id, "" for none, up to the last row.
+func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []newEvent, err error) {
+	err = sqlite.Each(tx, afterSQL, func(rows *sql.Rows) error {
+		var e newEvent
+		err := rows.Scan(&e.id, &e.tenant, &e.kind, &e.contact, &e.created, &e.row)
+		events = append(events, e)
+		return err
+	}, limit, after, last)
+	return events, err
 }

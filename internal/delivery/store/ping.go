@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"time"
@@ -14,8 +13,10 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Ping implements delivery.Store. Nothing is stored while the attempt is made, so that a crash forgets the ping.
-func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
+// Ping builds a webhook.ping for the webhook, disabled or not, has send attempt it, and then stores the event with its delivery and the result.
+// Nothing is stored while the attempt is made, so that a crash forgets the ping, and nothing afterwards if the webhook was deleted meanwhile
+// or its tenant began to move. The error is sql.ErrNoRows if there is no such webhook.
+func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
 	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
 	if err != nil {
 		return err
@@ -36,21 +37,16 @@ func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send 
 	result := send(&delivery.Job{
 		DeliveryID: recordid.New(now), Attempt: 1, EventID: e.ID, EventType: string(e.Kind), EventCreated: now, Payload: []byte(e.Payload), Created: now, Endpoint: endpoint,
 	})
-	return s.recordPing(ctx, result, insert)
+	return s.recordPing(result, insert)
 }
 
 // pingedSQL reports whether the webhook ?1 of the tenant ?2 still exists.
 const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1 AND tenant = ?2)"
 
 // recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is moving by now.
-func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert sqlite.Statement) error {
+func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) error {
 	job, now := result.Job, time.Now()
-	if result.Decision.Disable != "" { // before the transaction, which is short then
-		if err := s.FanOut(ctx, s.app); err != nil {
-			return err
-		}
-	}
-	err := s.write(everything, func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error) {
+	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
 		if err != nil || !there {
 			return nil, err
@@ -59,14 +55,8 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 		if err != nil || state != tenant.Open {
 			return nil, err
 		}
-		var statements []sqlite.Statement
-		if result.Decision.Disable != "" { // the webhook still gets earlier events
-			if statements, err = s.planAll(tx, order, now); err != nil {
-				return nil, err
-			}
-		}
 		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}
-		statements = append(statements, insert, statement(insertSQL, ping.attemptedRow(result, stamp.Stored(now))...))
+		statements := []sqlite.Statement{insert, statement(insertSQL, ping.attemptedRow(result, stamp.Stored(now))...)}
 		attempts, err := storeAttempts(tx, []finished{{result: result, delivery: job.DeliveryID}}, now)
 		return append(statements, attempts...), err
 	})

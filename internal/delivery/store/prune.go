@@ -13,7 +13,9 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Prune implements delivery.Store.
+// Prune deletes events made before that time whose deliveries have ended, with their deliveries and attempts. Events that are pending stay,
+// however old they are; a delivery that has waited since before that time for its webhook or tenant to be enabled is given up first. Prune
+// works in chunks, so that others can write in between; ctx ends it between two of them. It returns how many events it deleted.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := giveUpStranded(ctx, s.app, stamp.Stored(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
@@ -67,7 +69,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 }
 
 // unfinished is the condition that an event e is not fanned out, or has a pending delivery.
-var unfinished = "(e.rowid > " + cursorRow + " OR " + setAside("e") + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
+var unfinished = "(NOT " + fannedOutSQL("e") + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
 // finishedSQL lists finished events created before a time, a page at a time.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +

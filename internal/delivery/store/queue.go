@@ -100,8 +100,8 @@ func enqueue(text string, ids []string, now string) sqlite.Statement {
 // overSQL ends the delivery ?1.
 const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
 
-// Dequeue implements delivery.Participant.
-func (s *Store) Dequeue(tx core.App, deliveryID string) error {
+// Dequeue takes a delivery that is about to be deleted out of its contact's queue, so that the next one does not wait for ever.
+func Dequeue(tx core.App, deliveryID string) error {
 	now := stamp.Stored(time.Now())
 	next := enqueue(enqueueNextSQL, []string{deliveryID}, now)
 	if _, err := sqlite.Run(tx, []sqlite.Statement{statement(overSQL, deliveryID, now), next}); err != nil {

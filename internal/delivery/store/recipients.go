@@ -1,11 +1,12 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"math"
+
+	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
@@ -19,148 +20,180 @@ const (
 	manySteps = 20_000
 )
 
-// wanted returns the condition that a webhook w gets events of a type, given as an expression. A webhook without kinds gets those about
-// contacts.
-func wanted(kind string) string {
-	return "(w.`events` IN ('', '[]', 'null') AND " + event.ByDefault(kind) + " OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = " + kind + "))"
-}
+// stateSQL reads the version of the webhooks, the tenants that are set aside, and the webhooks that were made or enabled while events of
+// their tenants waited, with the rows of the newest of these events.
+const stateSQL = "SELECT 'version', '', `version` FROM `_credentialVersion` UNION ALL SELECT 'aside', `tenant`, 0 FROM `_fanOutAside` " +
+	"UNION ALL SELECT 'since', s.`webhook`, f.rowid FROM `_fanOutSince` s CROSS JOIN `events` f ON f.`id` = s.`event`"
 
-// wantedSQL returns the first ?4 webhooks of the tenant ?1 after the webhook ?3 that get the event of the type ?2 in the row ?5, and their
-// filters. payloadSQL returns the payload of the event ?1. asideSQL returns the tenants that are set aside.
-var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + wanted("?2") +
-	" AND w.rowid > coalesce((SELECT rowid FROM `webhooks` WHERE `id` = ?3), 0)" +
-	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)" +
-	" AND NOT EXISTS (SELECT 1 FROM `_fanOutSince` s CROSS JOIN `events` f ON f.`id` = s.`event` WHERE s.`webhook` = w.`id` AND f.rowid >= ?5)" +
-	" ORDER BY w.rowid LIMIT ?4"
+// payloadSQL returns the payload of the event ?1.
+const payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"
+
+// errUndecided is the error of a write function that would have to read webhooks or to evaluate filters.
+var errUndecided = errors.New("the recipients are yet to be decided")
+
+// deciding is how recipients are decided.
+type deciding int
 
 const (
-	payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"
-	asideSQL   = "SELECT `tenant` FROM `_fanOutAside`"
+	ahead    deciding = iota // on the reading pool; the decision is remembered
+	writing                  // while others wait for the writer lock: errUndecided unless it is quick
+	anywhere                 // while others wait, because webhooks change all the time
 )
 
-// errUndecided is the error of a write function that would have to evaluate filters.
-var errUndecided = errors.New("filters are yet to be evaluated")
-
-// candidate is a webhook that gets the events of a kind that pass its filter, "" for none.
-type candidate struct{ webhook, filter string }
-
-// readCandidates reads webhooks by wantedSQL.
-func readCandidates(tx sqlite.Reader, e newEvent, after string, limit int, row int64) (all []candidate, err error) {
-	err = sqlite.Each(tx, wantedSQL, func(rows *sql.Rows) error {
-		var one candidate
-		err := rows.Scan(&one.webhook, &one.filter)
-		all = append(all, one)
-		return err
-	}, e.tenant, string(e.kind), after, limit, row)
-	if err != nil {
-		return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
-	}
-	return all, nil
-}
-
-// recipients tells who receives the events after the cursor. It remembers the candidates of each tenant and kind.
+// recipients decides who receives events, as one transaction sees them.
 type recipients struct {
-	tx      sqlite.Reader
-	filters *evaluator
-	writing bool            // while others wait for the writer lock: errUndecided instead of evaluations
-	aside   map[string]bool // tenants that are set aside
-	known   map[[2]string]candidates
-	spent   map[string]int // steps of filters that were evaluated, by tenant
+	tx        sqlite.Reader
+	directory *directory
+	how       deciding
+	version   int64
+	aside     map[string]bool     // tenants that are set aside
+	since     map[string]int64    // webhooks that get only events after a row
+	audiences map[string]audience // by tenant
+	spent     map[string]int      // steps of filters that were evaluated, by tenant
 }
 
-type candidates struct {
-	all      []candidate
-	filtered bool
-	sum      uint64 // identifies them and their filters
-}
-
-var sumSeed = maphash.MakeSeed()
-
-func (s *Store) recipients(tx sqlite.Reader, writing bool) (*recipients, error) {
-	r := &recipients{tx: tx, filters: s.filters, writing: writing, aside: map[string]bool{}, known: map[[2]string]candidates{}, spent: map[string]int{}}
-	tenants, err := sqlite.Values[string](tx, asideSQL)
-	for _, tenant := range tenants {
-		r.aside[tenant] = true
+func (s *Store) recipients(tx sqlite.Reader, how deciding) (*recipients, error) {
+	r := &recipients{
+		tx: tx, directory: s.directory, how: how,
+		aside: map[string]bool{}, since: map[string]int64{}, audiences: map[string]audience{}, spent: map[string]int{},
 	}
-	return r, err
+	err := sqlite.Each(tx, stateSQL, func(rows *sql.Rows) error {
+		var what, id string
+		var value int64
+		err := rows.Scan(&what, &id, &value)
+		switch what {
+		case "version":
+			r.version = value
+		case "aside":
+			r.aside[id] = true
+		case "since":
+			r.since[id] = value
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the state of the webhooks: %w", err)
+	}
+	return r, nil
 }
 
-// of returns the webhooks that get the event, unless its tenant is set aside. aside reports whether that begins with this event: its webhooks are
-// many, or their filters take too long. A ping is written with its delivery.
+// of returns the webhooks that receive the event, unless its tenant is set aside. aside reports whether that begins with this event.
 func (r *recipients) of(e newEvent) (webhooks []string, aside bool, err error) {
 	if e.kind == event.WebhookPing || r.aside[e.tenant] {
 		return nil, false, nil
 	}
-	c, err := r.candidates(e)
+	a, err := r.audience(e.tenant)
 	if err != nil {
 		return nil, false, err
 	}
-	decided, err := r.decide(e, c)
-	r.aside[e.tenant] = decided.aside
-	return decided.webhooks, decided.aside, err
-}
-
-func (r *recipients) candidates(e newEvent) (c candidates, err error) {
-	key := [2]string{e.tenant, string(e.kind)}
-	if c, known := r.known[key]; known {
-		return c, nil
-	}
-	if c.all, err = readCandidates(r.tx, e, "", manyRecipients+1, math.MaxInt64); err != nil {
-		return c, err
-	}
-	var sum maphash.Hash
-	sum.SetSeed(sumSeed)
-	for _, one := range c.all {
-		c.filtered = c.filtered || one.filter != ""
-		_, _ = sum.WriteString(one.webhook + one.filter + "\n")
-	}
-	c.sum = sum.Sum64()
-	r.known[key] = c
-	return c, nil
-}
-
-func (r *recipients) decide(e newEvent, c candidates) (v verdict, err error) {
-	switch {
-	case len(c.all) > manyRecipients:
-		return verdict{aside: true}, nil
-	case !c.filtered:
-		for _, one := range c.all {
-			v.webhooks = append(v.webhooks, one.webhook)
+	v, decided := r.directory.decided(e.id)
+	if !decided {
+		if v, err = r.decide(e, a); err != nil {
+			return nil, false, err
 		}
-		return v, nil
 	}
-	if v, decided := r.filters.decided(e.id, c.sum); decided {
-		return v, nil
+	r.aside[e.tenant] = v.aside
+	if v.version == r.version {
+		return v.webhooks, v.aside, nil
 	}
-	if r.writing {
+	for _, id := range v.webhooks { // some may have been deleted since
+		if a.find(id) >= 0 {
+			webhooks = append(webhooks, id)
+		}
+	}
+	return webhooks, v.aside, nil
+}
+
+// audience returns the webhooks of a tenant.
+func (r *recipients) audience(tenant string) (a audience, err error) {
+	a, found := r.audiences[tenant]
+	if found {
+		return a, nil
+	}
+	if a = r.directory.audience(tenant); a.version != r.version {
+		if r.how == writing {
+			return a, errUndecided
+		}
+		if a, err = readAudience(r.tx, tenant, r.version, a.hooks); err != nil {
+			return a, err
+		}
+		if r.how == ahead { // elsewhere the version may be one that is never committed
+			r.directory.keep(tenant, a)
+		}
+	}
+	r.audiences[tenant] = a
+	return a, nil
+}
+
+// candidates returns those of the webhooks that receive the event if it passes their filters.
+func (r *recipients) candidates(e newEvent, hooks []*hook) (found []*hook) {
+	for _, h := range hooks {
+		if !h.closed && h.wants(e.kind) && r.since[h.id] < e.row {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// decide decides who receives an event, and remembers it.
+func (r *recipients) decide(e newEvent, a audience) (verdict, error) {
+	v := verdict{version: r.version}
+	all, filtered := r.candidates(e, a.hooks), false
+	for _, h := range all {
+		v.webhooks = append(v.webhooks, h.id)
+		filtered = filtered || h.filter != nil
+	}
+	switch {
+	case len(all) > manyRecipients:
+		v.webhooks, v.aside = nil, true
+	case filtered && r.how == writing:
 		return v, errUndecided
+	case filtered:
+		parsed, err := readEvent(r.tx, e.id)
+		if err != nil {
+			return v, err
+		}
+		v.webhooks, v.aside = r.evaluate(e.tenant, all, parsed)
 	}
-	event, err := readEvent(r.tx, e.id)
-	if err != nil {
-		return v, err
+	if r.how == ahead {
+		r.directory.remember(e.id, v)
 	}
-	v = r.evaluate(e.tenant, c, event)
-	r.filters.remember(e.id, v)
 	return v, nil
 }
 
-func (r *recipients) evaluate(tenant string, c candidates, event *filter.Event) verdict {
-	v, steps := verdict{candidates: c.sum}, 0
-	for _, one := range c.all {
-		steps += r.filters.steps(one, event)
+// evaluate returns which webhooks an event passes the filters of, unless that takes long.
+func (r *recipients) evaluate(tenant string, all []*hook, event *filter.Event) (webhooks []string, aside bool) {
+	steps := 0
+	for _, h := range all {
+		if h.filter != nil && event != nil {
+			steps += h.filter.Steps(event)
+		}
 	}
 	r.spent[tenant] += steps
 	if steps > manySteps {
-		v.aside = true
-		return v
+		return nil, true
 	}
 	steps = 0
-	for _, one := range c.all {
-		if r.filters.passes(one, event, &steps) {
-			v.webhooks = append(v.webhooks, one.webhook)
+	for _, h := range all {
+		if h.passes(event, &steps) {
+			webhooks = append(webhooks, h.id)
 		}
 	}
-	return v
+	return webhooks, false
+}
+
+// snapshot calls do with a transaction on the reading pool.
+func (s *Store) snapshot(do func(tx sqlite.Reader) error) error {
+	db, open := s.app.ConcurrentDB().(*dbx.DB)
+	if !open || db == nil {
+		return errClosed
+	}
+	tx, err := db.DB().BeginTx(context.Background(), nil) // with another context, the driver needs a goroutine for each query
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	return do(tx)
 }
 
 // readEvent reads what filters see of an event, nil if it cannot be parsed.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -25,7 +26,9 @@ const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]
 	"[[attempts]] = CASE WHEN [[status]] = 'pending' THEN [[attempts]] ELSE 0 END, " +
 	"[[status]] = 'pending' WHERE "
 
-// Redeliver implements delivery.Store.
+// Redeliver makes a delivery due now, whatever its state, ahead of everything else at its endpoint and even if the endpoint's circuit is open. If
+// the webhook is disabled, the delivery waits until it is enabled. The error is sql.ErrNoRows if there is no such delivery, and
+// delivery.ErrErased if there is nothing left to send.
 func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery, error) {
 	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: stamp.Time{Time: now}}
 	err := s.app.RunInTransaction(func(tx core.App) error {
@@ -63,7 +66,7 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 
 // missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it although they are
 // fanned out, with {:before} also those older than the webhook, and with {:pending} its deliveries that wait for a later attempt than {:now}.
-// The first two only if they match its kinds, and without pings; its filter is yet to be applied to the payload. Without a filter, payloads
+// The first two only if they are of {:kinds}; its filter is yet to be applied to the payload. Without a filter, payloads
 // are read only of events without a delivery, which are few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
 	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
@@ -73,15 +76,15 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[typ
 	"SELECT '', e.[[id]], e.[[type]], e.[[created]]" + filtered + " FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
-	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND NOT " + setAside("e") + " END" +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND " + fannedOutSQL("e") + " END" +
 	" UNION ALL " +
-	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '', '' FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
+	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '' FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
 	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
 
-// filtered are the webhook's filter and what it is applied to.
-const filtered = ", w.[[filter]] AS [[filter]], iif(w.[[filter]] = '', '', e.[[payload]]) AS [[payload]]"
+// filtered is what the webhook's filter is applied to.
+const filtered = ", iif(w.[[filter]] = '', '', e.[[payload]]) AS [[payload]]"
 
-var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + wanted("e.[[type]]")
+const missedKinds = "e.[[type]] IN (SELECT value FROM json_each({:kinds}))"
 
 // missed is a delivery, or an event without one.
 type missed struct {
@@ -102,7 +105,8 @@ func extend(sum *delivery.Missed, stored string) {
 	}
 }
 
-// Recover implements delivery.Store.
+// Recover makes everything due that the webhook missed, and returns what that is; with DryRun it only returns it. The error is sql.ErrNoRows if
+// there is no such webhook.
 func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
 	sum, err := s.recover(webhookID, recovery)
 	if err != nil {
@@ -120,14 +124,18 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
-	if err := s.FanOut(context.Background(), s.app); err != nil { // events that wait for fan-out are not missed
+	if err := s.CatchUp(context.Background(), ""); err != nil { // of what waits for fan-out, nobody knows yet what is missed
+		return sum, err
+	}
+	h, kinds, err := s.hook(owner, webhookID)
+	if err != nil {
 		return sum, err
 	}
 	now := stamp.Stored(time.Now())
-	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now}
+	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now, "kinds": sqlite.List(kinds)}
 	sum.Types = map[string]int{}
 	var all []missed
-	err = s.eachMissed(webhookID, params, func(m missed) {
+	err = s.eachMissed(h, params, func(m missed) {
 		sum.Count++
 		sum.Types[m.Type]++
 		extend(&sum, m.Created)
@@ -157,8 +165,34 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	return sum, err
 }
 
+// hook returns what decides which events a webhook receives, and the kinds that it wants.
+func (s *Store) hook(tenantID, id string) (h *hook, kinds []string, err error) {
+	err = s.snapshot(func(tx sqlite.Reader) error {
+		r, err := s.recipients(tx, ahead)
+		if err != nil {
+			return err
+		}
+		a, err := r.audience(tenantID)
+		if err != nil {
+			return err
+		}
+		i := a.find(id)
+		if i < 0 {
+			return sql.ErrNoRows
+		}
+		h = a.hooks[i]
+		return nil
+	})
+	for _, kind := range event.Kinds {
+		if err == nil && h.wants(event.Kind(kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return h, kinds, err
+}
+
 // eachMissed calls found for each row of missedSQL that passes the webhook's filter. It does not keep their payloads.
-func (s *Store) eachMissed(webhookID string, params dbx.Params, found func(missed)) error {
+func (s *Store) eachMissed(h *hook, params dbx.Params, found func(missed)) error {
 	rows, err := s.app.ConcurrentDB().NewQuery(missedSQL).Bind(params).Rows()
 	if err != nil {
 		return err
@@ -166,12 +200,11 @@ func (s *Store) eachMissed(webhookID string, params dbx.Params, found func(misse
 	defer rows.Close()
 	for rows.Next() {
 		var m missed
-		one := candidate{webhook: webhookID}
 		var payload []byte
-		if err := rows.Scan(&m.Delivery, &m.Event, &m.Type, &m.Created, &one.filter, &payload); err != nil {
+		if err := rows.Scan(&m.Delivery, &m.Event, &m.Type, &m.Created, &payload); err != nil {
 			return err
 		}
-		if one.filter == "" || s.filters.passes(one, parsed(payload), new(int)) {
+		if len(payload) == 0 || h.passes(parsed(payload), new(int)) {
 			found(m)
 		}
 	}

@@ -107,7 +107,7 @@ func TestRecover(t *testing.T) {
 	// a contact that was deleted: its update has nothing left to send, its deletion has
 	at(testkit.Emit(t, app, tenant, "erased", event.ContactCreated), time.Hour)
 	gone := at(testkit.Emit(t, app, tenant, "erased", event.ContactDeleted), time.Hour)
-	if _, _, err := store.New(app).EraseContact(app, "erased", 0, 100); err != nil {
+	if err := store.New(app).EraseContacts(t.Context(), []string{"erased"}); err != nil {
 		t.Fatal(err)
 	}
 	setDisabled(false)

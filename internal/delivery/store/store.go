@@ -1,4 +1,5 @@
-// Package store keeps deliveries and their attempts in SQLite. Its Store is the shipped delivery.Store.
+// Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what admins, retention and moves do
+// with deliveries.
 package store
 
 import (
@@ -18,28 +19,27 @@ import (
 // It reads on the app's pool and writes on its single writing connection, in short statements for many rows: the cost of a fetch or a commit
 // does not grow with the backlog, and little with its own size. It bypasses dbx, which would rewrite the constant statements each time.
 //
-// Only the engine's goroutine uses the fields beside app and filters, through delivery.Queue.
+// Only the engine's goroutine uses the fields beside app and directory, through delivery.Queue.
 type Store struct {
 	app       core.App
-	filters   *evaluator
+	directory *directory
 	successes successes
-	chunks    sqlite.Chunks // of FanOutOld
+	chunks    sqlite.Chunks // of fanOutOld
 	unwanted  string        // the event after the cursor up to which no webhook wants any; "" for none
 	moved     time.Time     // when the cursor last moved past those
 }
 
-var _ delivery.Store = (*Store)(nil)
+var _ delivery.Queue = (*Store)(nil)
+
+var errClosed = errors.New("the queue needs an app that is open")
 
 // New returns the store in the app's database.
 func New(app core.App) *Store {
 	s := &Store{app: app, successes: successes{map[string]time.Time{}, map[string]time.Time{}}}
-	s.filters = newEvaluator(s.webhookIDs)
+	s.directory = newDirectory(func() ([]string, error) {
+		return sqlite.Values[string](sqlite.Direct(s.app.ConcurrentDB()), "SELECT `id` FROM `tenants`")
+	})
 	return s
-}
-
-// webhookIDs returns the ids of all webhooks.
-func (s *Store) webhookIDs() ([]string, error) {
-	return sqlite.Values[string](sqlite.Direct(s.app.ConcurrentDB()), "SELECT `id` FROM `webhooks`")
 }
 
 // read runs a query on the reading pool and calls scan for each row. It takes no context, which would cost the driver a goroutine for each
@@ -47,7 +47,7 @@ func (s *Store) webhookIDs() ([]string, error) {
 func (s *Store) read(query string, scan func(*sql.Rows) error, args ...any) error {
 	db, open := s.app.ConcurrentDB().(*dbx.DB)
 	if !open || db == nil {
-		return errors.New("the queue needs an app that is open")
+		return errClosed
 	}
 	return sqlite.Each(db.DB(), query, scan, args...)
 }

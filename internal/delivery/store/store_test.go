@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/delivery/storetest"
 	"contactbase/internal/stamp"
@@ -31,7 +30,7 @@ type sqliteBackend struct {
 }
 
 // Store opens the folder once more, as another process does.
-func (b *sqliteBackend) Store(t *testing.T) delivery.Store {
+func (b *sqliteBackend) Store(t *testing.T) *store.Store {
 	return store.New(testkit.Reopen(t, b.app))
 }
 

@@ -2,15 +2,13 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/pocketbase/pocketbase/core"
-
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 )
 
 func testFanOut(t *testing.T, f *fixture) {
@@ -77,7 +75,7 @@ func testFanOutOnce(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	const n = 120
-	stores := []delivery.Store{f.store, f.Store(t), f.Store(t), f.Store(t)}
+	stores := []*store.Store{f.store, f.Store(t), f.Store(t), f.Store(t)}
 	events := make([]string, 0, n)
 	for range n {
 		events = append(events, f.Emit(t, tenant, "", f.now))
@@ -86,7 +84,7 @@ func testFanOutOnce(t *testing.T, f *fixture) {
 	for i := range 4 {
 		all.Go(func() {
 			for more := true; more; {
-				out, err := stores[i].FanOutOld(context.Background(), f.now, 0)
+				out, err := stores[i].FanOut(context.Background(), delivery.FanOut{Now: f.now})
 				if err != nil {
 					t.Errorf("fanning out: %v", err)
 					return
@@ -119,7 +117,7 @@ func testFanOutInChunks(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	out, err := f.store.FanOutOld(t.Context(), f.now, 0)
+	out, err := f.store.FanOut(t.Context(), delivery.FanOut{Now: f.now})
 	if err != nil || !out.More {
 		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
@@ -146,7 +144,7 @@ func testFanOutToMany(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	out, err := f.store.FanOutOld(t.Context(), f.now, 0)
+	out, err := f.store.FanOut(t.Context(), delivery.FanOut{Now: f.now})
 	if err != nil || !out.More {
 		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
@@ -156,75 +154,70 @@ func testFanOutToMany(t *testing.T, f *fixture) {
 	f.deliveries(t, events[len(events)-1], webhooks...)
 }
 
-// testFanOutBeforeChange fans out before the recipients change.
-func testFanOutBeforeChange(t *testing.T, f *fixture) {
+// testFanOutAfterChange changes webhooks while events wait for fan-out. They go to those that are enabled, and were when the events were made.
+func testFanOutAfterChange(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
-	webhook := f.AddWebhook(t, tenant, f.now)
+	kept, disabled, enabled, again := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	f.SetDisabled(t, enabled, true, f.now)
 	before := f.Emit(t, tenant, "contact1", f.now)
-	undone := errors.New("undone")
-	err := f.Transact(func(tx core.App) error { return errors.Join(f.store.FanOut(t.Context(), tx), undone) })
-	if !errors.Is(err, undone) {
-		t.Fatal(err)
-	}
-	f.deliveries(t, before)
-	f.fanOutAll(t)
-	id := f.deliveries(t, before, webhook)[0]
-	f.SetDisabled(t, webhook, true, f.now)
+	f.SetDisabled(t, disabled, true, f.now)
+	f.SetDisabled(t, enabled, false, f.now)
+	f.SetDisabled(t, again, true, f.now)
+	f.SetDisabled(t, again, false, f.now)
+	added := f.AddWebhook(t, tenant, f.now)
+	f.store = f.Store(t)
 	after := f.Emit(t, tenant, "contact1", f.now)
-	f.fanOutAll(t)
-	f.SetDisabled(t, webhook, false, f.now)
 	f.fanOut(t)
-	f.deliveries(t, after)
-	f.attemptOnce(t, id, f.delivered)
+	f.deliveries(t, before, kept)
+	f.deliveries(t, after, kept, enabled, again, added)
+	f.recover(t, enabled, f.now.Add(-time.Hour), false, 1)
+	f.deliveries(t, before, kept, enabled)
 }
 
-// testFanOutManyBefore fans out more than a chunk in one transaction.
+// testDecidedOnce changes webhooks after an event was fetched. It goes to those that it was fetched for, unless they are deleted.
+func testDecidedOnce(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	first, second, deleted := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	e := f.Emit(t, tenant, "contact1", f.now)
+	jobs := f.claimEvents(t, e, e, e)
+	f.SetDisabled(t, first, true, f.now)
+	f.SetDisabled(t, second, true, f.now)
+	f.DeleteWebhook(t, deleted)
+	sent := slices.IndexFunc(jobs, func(job *delivery.Job) bool { return job.Endpoint.WebhookID == first })
+	f.complete(t, f.delivered(jobs[sent]))
+	ids := f.deliveries(t, e, first, second)
+	f.state(t, ids[0], delivery.StatusDelivered, 1)
+	f.state(t, ids[1], delivery.StatusPending, 0)
+}
+
+// testFanOutManyBefore fans out more than a chunk at once.
 func testFanOutManyBefore(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	var events []string
-	for range 60 {
-		events = append(events, f.Emit(t, tenant, "", f.now))
-	}
-	f.fanOutAll(t)
-	for range 60 {
-		events = append(events, f.Emit(t, tenant, "", f.now))
-	}
-	if err := f.store.FanOut(t.Context(), f.App()); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		for range 60 {
+			events = append(events, f.Emit(t, tenant, "", f.now))
+		}
+		f.fanOutAll(t)
 	}
 	for _, e := range events {
 		f.deliveries(t, e, webhook)
 	}
 }
 
-// testFanOutBeforeGone emits an event during the attempt whose 410 disables the endpoint.
-func testFanOutBeforeGone(t *testing.T, f *fixture) {
+// testFanOutAfterGone emits an event during the attempt whose 410 disables the endpoint. Recovery has it.
+func testFanOutAfterGone(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	job := f.claimOnly(t, f.AddEvent(t, tenant, "contact1", f.now, webhook)[0])[0]
-	before := f.Emit(t, tenant, "contact1", f.now)
+	waiting := f.Emit(t, tenant, "contact1", f.now)
 	f.complete(t, f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
-	after := f.Emit(t, tenant, "contact1", f.now)
 	f.fanOut(t)
-	f.deliveries(t, before, webhook)
-	f.deliveries(t, after)
-}
-
-func testFanOutBeforeDead(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	start := f.now
-	webhook := f.AddWebhook(t, tenant, start)
-	first := f.AddEvent(t, tenant, "", start, webhook)[0]
-	f.attemptOnce(t, first, func(job *delivery.Job) delivery.Result { return f.retry(job, start.Add(deadAfter)) })
-	f.now = start.Add(deadAfter)
-	before := f.Emit(t, tenant, "", f.now)
-	f.attemptOnce(t, first, f.failed)
-	if disabled, _ := f.Disabled(t, webhook); !disabled {
-		t.Fatal("the endpoint is not disabled")
-	}
-	f.fanOut(t)
-	f.deliveries(t, before, webhook)
+	f.deliveries(t, waiting)
+	f.SetDisabled(t, webhook, false, f.now)
+	f.recover(t, webhook, f.now.Add(-time.Hour), false, 2)
+	f.deliveries(t, waiting, webhook)
 }
 
 // testFanOutBeforeRecovery: an event that waits for fan-out was not missed.
@@ -287,8 +280,8 @@ func testFanOutClockAhead(t *testing.T, f *fixture) {
 	f.claimOnly(t, f.deliveries(t, events[0], webhook)[0], f.deliveries(t, events[1], webhook)[0])
 }
 
-// testEraseBeforeFanOut erases a contact whose last events were not fanned out.
-func testEraseBeforeFanOut(t *testing.T, f *fixture) {
+// testEraseAfterFanOut erases a contact whose last event was not fanned out.
+func testEraseAfterFanOut(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	wanted := f.Emit(t, tenant, "contact1", f.now)
@@ -299,16 +292,16 @@ func testEraseBeforeFanOut(t *testing.T, f *fixture) {
 	f.SetDisabled(t, webhook, false, f.now)
 	last := f.Emit(t, tenant, "contact1", f.now)
 	f.DeleteContact(t, "contact1")
-	err := f.Transact(func(tx core.App) error {
-		_, found, err := f.store.EraseContact(tx, "contact1", 0, 100)
-		if found != 3 {
-			t.Errorf("found %d events", found)
+	whole := func(want int) {
+		t.Helper()
+		if found, err := f.store.Whole([]string{"contact1"}); err != nil || len(found) != want {
+			t.Errorf("%d of the contacts are fanned out, %v", len(found), err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
+	whole(0)
+	f.fanOutAll(t)
+	whole(1)
+	f.erase(t, "contact1")
 	if f.Erased(t, wanted) || !f.Erased(t, unwanted) || f.Erased(t, last) {
 		t.Errorf("erased are %v, %v and %v", f.Erased(t, wanted), f.Erased(t, unwanted), f.Erased(t, last))
 	}
@@ -317,6 +310,14 @@ func testEraseBeforeFanOut(t *testing.T, f *fixture) {
 		if !f.Erased(t, e) {
 			t.Error("what was delivered is not erased")
 		}
+	}
+}
+
+// erase erases a contact.
+func (f *fixture) erase(t *testing.T, contact string) {
+	t.Helper()
+	if err := f.store.EraseContacts(t.Context(), []string{contact}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -338,7 +339,7 @@ func testPruneBeforeFanOut(t *testing.T, f *fixture) {
 func (f *fixture) fanOut(t *testing.T) {
 	t.Helper()
 	for more := true; more; {
-		out, err := f.store.FanOutOld(context.Background(), f.now, 0)
+		out, err := f.store.FanOut(context.Background(), delivery.FanOut{Now: f.now})
 		if err != nil {
 			t.Fatalf("fanning out: %v", err)
 		}
@@ -346,11 +347,10 @@ func (f *fixture) fanOut(t *testing.T) {
 	}
 }
 
-// fanOutAll fans out all events in one transaction.
+// fanOutAll fans out all events, those that nobody wants too.
 func (f *fixture) fanOutAll(t *testing.T) {
 	t.Helper()
-	err := f.Transact(func(tx core.App) error { return f.store.FanOut(t.Context(), tx) })
-	if err != nil {
+	if err := f.store.CatchUp(t.Context(), ""); err != nil {
 		t.Fatalf("fanning out: %v", err)
 	}
 }

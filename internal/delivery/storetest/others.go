@@ -3,6 +3,8 @@ package storetest
 import (
 	"testing"
 
+	"contactbase/internal/delivery/store"
+
 	"github.com/pocketbase/pocketbase/core"
 )
 
@@ -13,7 +15,7 @@ func testDequeue(t *testing.T, f *fixture) {
 	first, second := f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact1", f.now)
 	f.fanOut(t)
 	leaving := f.deliveries(t, first, webhook)[0]
-	if err := f.Transact(func(tx core.App) error { return f.store.Dequeue(tx, leaving) }); err != nil {
+	if err := f.Transact(func(tx core.App) error { return store.Dequeue(tx, leaving) }); err != nil {
 		t.Fatal(err)
 	}
 	f.claimOnly(t, f.deliveries(t, second, webhook)[0])
@@ -33,7 +35,7 @@ func testDeleteDeliveries(t *testing.T, f *fixture) {
 	f.DeleteContact(t, "contact1")
 	for _, want := range []int{2, 1, 0} {
 		err := f.Transact(func(tx core.App) error {
-			found, err := f.store.DeleteDeliveries(tx, gone, 2)
+			found, err := store.DeleteDeliveries(tx, gone, 2)
 			if found != want {
 				t.Errorf("found %d deliveries instead of %d", found, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 )
 
 // testOrderAtRandom runs random operations with two webhooks and three contacts. No first attempt may start too early, and all deliveries
@@ -62,7 +63,7 @@ func playAtRandom(t *testing.T, f *fixture, fresh bool) {
 type game struct {
 	*fixture
 	random   *rand.Rand
-	other    delivery.Store // of another process
+	other    *store.Store // of another process
 	webhooks []string
 	waiting  []string              // events that may have no deliveries
 	all      []*played             // in the order of their events

@@ -1,4 +1,4 @@
-// Package storetest holds every delivery.Store to the same behaviour. A test of a store calls Run with a Backend.
+// Package storetest holds the store to the behaviour of a delivery.Queue, and of what others do with deliveries.
 package storetest
 
 import (
@@ -9,12 +9,13 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 )
 
 // Backend is an empty store, and access to its data from outside.
 type Backend interface {
 	// Store returns the store. Another call returns a second store of the same deliveries, as another process has it.
-	Store(t *testing.T) delivery.Store
+	Store(t *testing.T) *store.Store
 
 	// AddTenant adds a tenant with the paid feature and returns its id.
 	AddTenant(t *testing.T) string
@@ -96,15 +97,15 @@ var suite = []test{
 	{"nothing is fanned out twice", testFanOutOnce},
 	{"a backlog is fanned out in chunks", testFanOutInChunks},
 	{"few events for many webhooks are fanned out in chunks", testFanOutToMany},
-	{"a change of recipients comes after fan-out", testFanOutBeforeChange},
-	{"everything is fanned out at once, and in chunks", testFanOutManyBefore},
-	{"410 comes after fan-out", testFanOutBeforeGone},
-	{"disabling a dead endpoint comes after fan-out", testFanOutBeforeDead},
+	{"a webhook gets no events from before it was made, enabled, or disabled", testFanOutAfterChange},
+	{"who receives an event is decided once", testDecidedOnce},
+	{"everything is fanned out at once", testFanOutManyBefore},
+	{"a disabled endpoint misses what waits for fan-out", testFanOutAfterGone},
 	{"recovery comes after fan-out", testFanOutBeforeRecovery},
 	{"nothing is lost if the event at the cursor is deleted", testFanOutAfterDeletion},
 	{"a ping is not fanned out", testFanOutNoPing},
 	{"an event of a clock that was ahead is due after fan-out", testFanOutClockAhead},
-	{"erasure waits for fan-out", testEraseBeforeFanOut},
+	{"erasure waits for fan-out", testEraseAfterFanOut},
 	{"an event is not pruned before fan-out", testPruneBeforeFanOut},
 	{"a job carries all that an attempt needs", testJob},
 	{"a delivery is not claimed before it is due", testDue},
@@ -145,7 +146,7 @@ var suite = []test{
 	{"a new event in flight may be fanned out", testNewFannedOut},
 	{"a delivery that is fanned out with the earlier result is due", testNewReleasesNext},
 	{"the next process sends again what was in flight", testNewAfterCrash},
-	{"410 to a new event comes after fan-out", testNewGone},
+	{"410 to a new event disables the endpoint", testNewGone},
 	{"a new event in flight is redacted after its arrival", testNewErased},
 	{"events are fanned out while they are claimed", testNewDuringFanOut},
 	{"young events are not fanned out", testNewAge},
@@ -169,7 +170,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 // fixture is a backend with a store and a clock that only the test moves.
 type fixture struct {
 	Backend
-	store  delivery.Store
+	store  *store.Store
 	now    time.Time
 	claims map[target]*delivery.Job // as the engine keeps them
 }
