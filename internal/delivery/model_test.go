@@ -367,7 +367,9 @@ func (m *model) finish() {
 			}
 		}
 		m.fanOutAside()
-		if !slices.ContainsFunc(m.all, func(e *expected) bool { return !m.missing(e) && (!e.over || m.stored(e).Status == delivery.StatusPending) }) && !m.frozen[m.tenants[0]] && !m.frozen[m.tenants[1]] {
+		if !slices.ContainsFunc(m.all, func(e *expected) bool {
+			return !m.missing(e) && (!e.over || m.stored(e).Status == delivery.StatusPending)
+		}) && !m.frozen[m.tenants[0]] && !m.frozen[m.tenants[1]] {
 			return
 		}
 		m.dispatcher.Now = m.dispatcher.Now.Add(5 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -47,8 +48,12 @@ func note(tx core.App, collection string, deleted ...[]any) error {
 	return nil
 }
 
-// EraseContact makes the sweeper erase the stored data about a contact of a tenant, in the transaction that deletes it.
+// EraseContact makes the sweeper erase the stored data about a contact of a tenant, in the transaction that deletes it. Only the responses that are
+// remembered for repeats are erased at once: no repeat answers with a contact that is gone.
 func EraseContact(tx core.App, tenantID string, deleted *contact.Contact) error {
+	if err := idempotency.Erase(tx, []string{deleted.ID}); err != nil {
+		return err
+	}
 	people := strings.Join(inbound.People(tenantID, deleted.ID, deleted.Email), " ")
 	return note(tx, contact.CollectionName, []any{deleted.ID, people})
 }

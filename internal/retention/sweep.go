@@ -12,7 +12,6 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery/store"
-	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -198,12 +197,7 @@ func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(ids), s.app.RunInTransaction(func(tx core.App) error {
-		if err := idempotency.Erase(tx, ids); err != nil {
-			return err
-		}
-		return done(tx, contact.CollectionName, ids...)
-	})
+	return len(ids), done(s.app, contact.CollectionName, ids...)
 }
 
 // requestsSQL deletes up to ?2 requests of the inbound webhook ?1.
