@@ -176,10 +176,11 @@ func (f flood) start() (wait func() (float64, error), err error) {
 	var rate bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(string(order)), &rate, os.Stderr
 	wait = func() (perSecond float64, err error) {
-		if err := command.Wait(); err != nil {
+		if err = command.Wait(); err != nil {
 			return 0, err
 		}
-		return perSecond, json.Unmarshal(rate.Bytes(), &perSecond)
+		err = json.Unmarshal(rate.Bytes(), &perSecond)
+		return perSecond, err
 	}
 	return wait, command.Start()
 }

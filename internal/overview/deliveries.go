@@ -217,7 +217,8 @@ func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, e
 	if err := q.filter(query); err != nil {
 		return nil, err
 	}
-	return rows, query.All(&rows)
+	err = query.All(&rows)
+	return rows, err
 }
 
 // filter limits the query to the requested deliveries.

@@ -40,12 +40,14 @@ func callServer(ctx context.Context, dataDir, function string, result any) error
 
 // RequestStatus returns the status of the replica from the server of the data directory. The error is ErrNotServed if there is none.
 func RequestStatus(ctx context.Context, dataDir string) (found Status, err error) {
-	return found, callServer(ctx, dataDir, "status", &found)
+	err = callServer(ctx, dataDir, "status", &found)
+	return found, err
 }
 
 // RequestRestoreTest makes the server of the data directory run a restore test, and returns the result. The error is ErrNotServed if there is none.
 func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest, err error) {
-	return found, callServer(ctx, dataDir, "drill", &found)
+	err = callServer(ctx, dataDir, "drill", &found)
+	return found, err
 }
 
 // Flush returns once the store has what a command has written to the data directory. It does nothing unless a server with --replicaMode=sync has
