@@ -17,7 +17,7 @@ func bindMembers(app core.App) {
 	app.OnRecordUpdate(member.CollectionName).BindFunc(completeMember)
 	app.OnRecordValidate(member.CollectionName).BindFunc(validateOwned)
 	app.OnRecordCreateRequest(member.CollectionName).BindFunc(concealTaken)
-	app.OnRecordAuthRequest(member.CollectionName).BindFunc(refuseArriving)
+	app.OnRecordAuthRequest(member.CollectionName).BindFunc(onlyServed)
 	app.OnMailerRecordAuthAlertSend().BindFunc(onlyWithServer)
 	newSignInLimit().bind(app)
 }
@@ -31,14 +31,14 @@ func completeMember(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// refuseArriving refuses sign-ins to a tenant that is being imported, which is not served yet.
-func refuseArriving(e *core.RecordAuthRequestEvent) error {
+// onlyServed refuses sign-ins to a tenant that is not served yet.
+func onlyServed(e *core.RecordAuthRequestEvent) error {
 	state, err := tenant.StateOf(sqlite.ReaderOf(e.App), member.TenantOf(e.Record))
 	if err != nil {
 		return err
 	}
-	if state == tenant.Arriving {
-		return tenant.ErrMoving
+	if err := state.Readable(); err != nil {
+		return err
 	}
 	return e.Next()
 }

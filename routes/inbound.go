@@ -14,7 +14,6 @@ import (
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
-	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -107,12 +106,15 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 		}
 	}
 	if err == nil && !webhook.APIEnabled {
-		return nil, inbound.ErrNotEnabled
+		err = inbound.ErrNotEnabled
 	}
-	if err == nil && webhook.Moving {
-		return nil, tenant.ErrMoving
+	if err == nil {
+		err = webhook.State.Writable()
 	}
-	return webhook, err
+	if err != nil {
+		return nil, err
+	}
+	return webhook, nil
 }
 
 // refuse stores a rejected request, so that an admin can find it.

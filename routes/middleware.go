@@ -192,7 +192,7 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// permit checks the tenant's API access and the key's permission. While a tenant moves, it is read-only.
+// permit checks the tenant's API access and the key's permission. The tenant must be writable or readable.
 func permit(caller *credential.Identity, permission credential.Permission) error {
 	if !caller.APIEnabled {
 		return inbound.ErrNotEnabled
@@ -200,10 +200,10 @@ func permit(caller *credential.Identity, permission credential.Permission) error
 	if !caller.Allows(permission) {
 		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
 	}
-	if caller.Moving == tenant.Arriving || caller.Moving == tenant.Frozen && permission == credential.ContactsWrite {
-		return tenant.ErrMoving
+	if permission == credential.ContactsWrite {
+		return caller.State.Writable()
 	}
-	return nil
+	return caller.State.Readable()
 }
 
 // confirm repeats the checks of authorize in a writing transaction: the key or its tenant may have ended while the request waited.

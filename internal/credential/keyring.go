@@ -20,8 +20,8 @@ type Identity struct {
 	KeyID      string
 	TenantID   string
 	APIEnabled bool
-	RateLimit  int // requests per minute; 0 is the default
-	Moving     tenant.State
+	RateLimit  int          // requests per minute; 0 is the default
+	State      tenant.State // of the tenant
 
 	permissions []Permission
 	expires     time.Time
@@ -256,7 +256,7 @@ const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.
 func load(tx sqlite.Reader, hash string) (*Identity, error) {
 	identity, err := loadKey(tx, hash)
 	if err == nil {
-		identity.Moving, err = tenant.StateOf(tx, identity.TenantID)
+		identity.State, err = tenant.StateOf(tx, identity.TenantID)
 	}
 	return identity, err
 }

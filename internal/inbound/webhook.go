@@ -33,7 +33,7 @@ type Webhook struct {
 	ID           string
 	TenantID     string
 	APIEnabled   bool // of the tenant
-	Moving       bool // whether the tenant is moving, so that requests are refused
+	State        tenant.State
 	Access       string
 	Mapping      *payload.Mapping // nil if none
 	VerifySecret string           // in plain; "" if requests need no signature
@@ -68,15 +68,15 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 
 // authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have been deleted,
 // disabled or rotated, the tenant deleted, or its API access turned off. A superuser may replay requests of a disabled webhook. The
-// error is ErrInvalidToken, ErrNotEnabled or tenant.ErrMoving.
+// error is ErrInvalidToken, ErrNotEnabled or that of tenant.Writable.
 func (w *Webhook) authorize(tx core.App) error {
 	var row struct {
-		Valid      bool `db:"valid"`
-		APIEnabled bool `db:"apiEnabled"`
-		Moving     bool `db:"moving"`
+		Valid      bool         `db:"valid"`
+		APIEnabled bool         `db:"apiEnabled"`
+		State      tenant.State `db:"state"`
 	}
 	err := tx.DB().NewQuery(
-		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]], " + tenant.Moving("t.[[id]]") + " AS [[moving]] " +
+		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id} AND t.[[id]] = {:tenant}",
 	).Bind(dbx.Params{"hash": w.tokenHash, "id": w.ID, "tenant": w.TenantID}).One(&row)
 	switch {
@@ -86,10 +86,8 @@ func (w *Webhook) authorize(tx core.App) error {
 		return fmt.Errorf("reading the inbound webhook %s again: %w", w.ID, err)
 	case !row.APIEnabled:
 		return ErrNotEnabled
-	case row.Moving:
-		return tenant.ErrMoving
 	}
-	return nil
+	return row.State.Writable()
 }
 
 // FindByID returns the webhook, enabled or not. The error is sql.ErrNoRows if there is none.
@@ -106,10 +104,10 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		VerifySecret string         `db:"verifySecret"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
-		Moving       bool           `db:"moving"`
+		State        tenant.State   `db:"state"`
 	}
 	err := app.DB().NewQuery(
-		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.Moving("t.[[id]]") + " AS [[moving]] " +
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {
@@ -119,7 +117,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		ID:         row.ID,
 		TenantID:   row.Tenant,
 		APIEnabled: row.APIEnabled,
-		Moving:     row.Moving,
+		State:      row.State,
 		Access:     row.Access,
 		LastUsed:   row.LastUsed.Time(),
 	}

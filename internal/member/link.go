@@ -41,7 +41,7 @@ type Link struct {
 	Expires time.Time
 }
 
-// NewLink creates a portal link. The error is sql.ErrNoRows if the tenant does not exist, and tenant.ErrMoving while it moves.
+// NewLink creates a portal link. The error is sql.ErrNoRows if the tenant does not exist, or that of tenant.Writable.
 func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) (*Link, error) {
 	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {
@@ -62,7 +62,7 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 		if _, err := tx.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 			return err
 		}
-		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), tenantID); err != nil {
+		if err := tenant.Writable(sqlite.ReaderOf(tx), tenantID); err != nil {
 			return err
 		}
 		return tx.Save(record)

@@ -29,7 +29,7 @@ const (
 )
 
 // open is the condition that the tenant t may get notices.
-var open = "t.`apiEnabled` = 1 AND NOT " + tenant.Moving("t.`id`")
+var open = "t.`apiEnabled` = 1 AND " + tenant.WritableSQL("t.`id`")
 
 // find writes the notices of changes that happened in no transaction of ours, and reports whether it wrote any. A failure of one search does
 // not keep it from the others.

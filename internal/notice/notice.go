@@ -112,7 +112,7 @@ func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, erro
 		return statements, nil
 	}
 	state, err := tenant.StateOf(tx, n.Tenant)
-	if err != nil || state != tenant.Open {
+	if err != nil || state.Writable() != nil {
 		return statements, err
 	}
 	emit, err := event.Insert(&event.Event{Kind: n.Kind, TenantID: n.Tenant, Data: n.Data}, now)

@@ -12,6 +12,7 @@ import (
 	"contactbase/internal/activity"
 	"contactbase/internal/quota"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 const (
@@ -120,7 +121,7 @@ type Counts struct {
 	StoredBytes int64 `json:"storedBytes" db:"storedBytes"` // of inbound requests and remembered responses
 	StoredLimit int64 `json:"storedLimit" db:"-"`
 
-	State string `json:"state" db:"state"` // open, or while the tenant moves and refuses writes, frozen or arriving
+	State string `json:"state" db:"state"` // a tenant.State, or open
 }
 
 // Tenants returns the counts of tenants, in the order of their ids.
@@ -135,7 +136,7 @@ func Tenants(app core.App, ids []string) ([]Counts, error) {
 				countOf("webhooks") + " AS [[webhooks]], " +
 				countOf("inbound_webhooks") + " AS [[inbound]], " +
 				"COALESCE((SELECT [[bytes]] FROM {{_stored}} WHERE [[tenant]] = {:tenant}), 0) AS [[storedBytes]], " +
-				"COALESCE((SELECT [[state]] FROM {{_moves}} WHERE [[tenant]] = {:tenant}), 'open') AS [[state]]",
+				"COALESCE(NULLIF(" + tenant.StateSQL("{:tenant}") + ", ''), 'open') AS [[state]]",
 		).Bind(dbx.Params{"tenant": id, "cap": countCap}).One(&counts)
 		if err != nil {
 			return nil, fmt.Errorf("counting the records of the tenant %q: %w", id, err)

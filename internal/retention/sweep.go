@@ -133,7 +133,7 @@ func (s sweep) tenant() error {
 }
 
 // forget ends the deletion of a tenant that has no rows left. Erasing deleted contacts from its inbound requests has counted their bytes once more,
-// and it may have been the last tenant that moved.
+// and contacts may need no more guards.
 func (s sweep) forget(tx core.App) error {
 	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_stored` WHERE `tenant` = ?", Args: []any{s.id}}})
 	if err != nil {

@@ -30,9 +30,39 @@ var ErrMoving = &fault.Error{
 	Message: "The tenant is moving to another installation. Nothing was written; try again shortly.",
 }
 
-// Moving returns the SQL condition that a tenant, given as an expression, is moving.
-func Moving(tenant string) string {
-	return "EXISTS (SELECT 1 FROM `_moves` `m` WHERE `m`.`tenant` = " + tenant + ")"
+// Writable returns ErrMoving unless the tenant accepts writes, and its events are sent.
+func (s State) Writable() error {
+	if s != Open {
+		return ErrMoving
+	}
+	return nil
+}
+
+// Readable returns ErrMoving unless the tenant is served.
+func (s State) Readable() error {
+	if s == Arriving {
+		return ErrMoving
+	}
+	return nil
+}
+
+// Writable is State.Writable of a stored tenant.
+func Writable(tx sqlite.Reader, id string) error {
+	state, err := StateOf(tx, id)
+	if err != nil {
+		return err
+	}
+	return state.Writable()
+}
+
+// WritableSQL is State.Writable as an SQL condition. The tenant is an expression.
+func WritableSQL(tenant string) string {
+	return "NOT EXISTS (SELECT 1 FROM `_moves` `m` WHERE `m`.`tenant` = " + tenant + ")"
+}
+
+// StateSQL returns the SQL expression for the state of a tenant, which is an expression.
+func StateSQL(tenant string) string {
+	return "coalesce((SELECT `m`.`state` FROM `_moves` `m` WHERE `m`.`tenant` = " + tenant + "), '')"
 }
 
 // refusal is the error of the database's triggers.
@@ -73,15 +103,6 @@ func States(app core.App) (map[string]State, error) {
 		return nil, fmt.Errorf("reading which tenants move: %w", err)
 	}
 	return states, nil
-}
-
-// CheckOpen returns ErrMoving if the tenant is moving.
-func CheckOpen(tx sqlite.Reader, id string) error {
-	state, err := StateOf(tx, id)
-	if err == nil && state != Open {
-		err = ErrMoving
-	}
-	return err
 }
 
 // pageLasts is the longest pause between two parts of a file that is being uploaded.

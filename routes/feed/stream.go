@@ -10,7 +10,6 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sse"
-	"contactbase/internal/tenant"
 )
 
 const (
@@ -28,7 +27,7 @@ func (r *reader) stream() error {
 		}
 		r.query.After = cursor
 	}
-	if err := r.checkNotMoving(); err != nil {
+	if err := r.identity.State.Writable(); err != nil { // no more events happen here; a client that reconnects reaches the new installation
 		return err
 	}
 	r.query.Limit, r.streams = streamLimit, true
@@ -89,14 +88,6 @@ func (r *reader) beginStream() (*sharedPage, error) {
 	return page, nil
 }
 
-// checkNotMoving refuses a stream of a moving tenant: no more events happen here, and a client that reconnects reaches the new installation.
-func (r *reader) checkNotMoving() error {
-	if r.identity.Moving != tenant.Open {
-		return tenant.ErrMoving
-	}
-	return nil
-}
-
 // always is a channel that is always ready.
 var always = func() <-chan struct{} {
 	c := make(chan struct{})
@@ -128,7 +119,7 @@ func (r *reader) follow(events *event.Subscription, page *sharedPage, out *sse.S
 		}
 		var err error
 		if page, err = r.next(); err == nil && len(page.Events) == 0 {
-			err = r.checkNotMoving()
+			err = r.identity.State.Writable()
 		}
 		var ended *fault.Error // the client gets it with the next request
 		if errors.As(err, &ended) {

@@ -141,9 +141,9 @@ func reads(e *core.RequestEvent) bool {
 	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
 }
 
-const stateSQL = "SELECT t.`apiEnabled`, coalesce(m.`state`, '') FROM `tenants` t LEFT JOIN `_moves` m ON m.`tenant` = t.`id` WHERE t.`id` = ?"
+var stateSQL = "SELECT t.`apiEnabled`, " + tenant.StateSQL("t.`id`") + " FROM `tenants` t WHERE t.`id` = ?"
 
-// permit checks the member's role and the state of the tenant. Without API access, and while the tenant moves, members only read.
+// permit checks the member's role and the state of the tenant. Without API access, members only read.
 func (s scope) permit(e *core.RequestEvent) error {
 	if s.role == member.RoleAdmin && !member.IsAdmin(e.Auth) {
 		return errNotAdmin
@@ -159,12 +159,12 @@ func (s scope) permit(e *core.RequestEvent) error {
 		return fmt.Errorf("reading the tenant of a member: %w", err)
 	case !found:
 		return errNotSignedIn // the tenant has been deleted
-	case !reads(e) && !enabled:
+	case reads(e):
+		return state.Readable()
+	case !enabled:
 		return inbound.ErrNotEnabled
-	case state == tenant.Arriving || state == tenant.Frozen && !reads(e):
-		return tenant.ErrMoving
 	}
-	return nil
+	return state.Writable()
 }
 
 // checkNames checks that the request names something, and only what belongs to the member's tenant.

@@ -30,7 +30,7 @@ CROSS JOIN events e ON e.id = d.event`
 var (
 	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
-	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
+	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND ` + writable
 )
 
 // dueJob is a due delivery without its endpoint.

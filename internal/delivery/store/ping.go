@@ -26,7 +26,7 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 		return sql.ErrNoRows
 	}
 	db := sqlite.Direct(s.app.ConcurrentDB())
-	if err := tenant.CheckOpen(db, endpoint.TenantID); err != nil {
+	if err := tenant.Writable(db, endpoint.TenantID); err != nil {
 		return err
 	}
 	e := &event.Event{Kind: event.WebhookPing, TenantID: endpoint.TenantID, Data: map[string]string{"webhook": webhookID}}
@@ -43,7 +43,7 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 // pingedSQL reports whether the webhook ?1 of the tenant ?2 still exists.
 const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1 AND tenant = ?2)"
 
-// recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is moving by now.
+// recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is not writable any more.
 func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) error {
 	job, now := result.Job, time.Now()
 	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
@@ -52,7 +52,7 @@ func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) erro
 			return nil, err
 		}
 		state, err := tenant.StateOf(tx, job.Endpoint.TenantID)
-		if err != nil || state != tenant.Open {
+		if err != nil || state.Writable() != nil {
 			return nil, err
 		}
 		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}

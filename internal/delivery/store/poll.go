@@ -26,11 +26,11 @@ SELECT webhook, tenant, first FROM (
 	) AS first FROM backlog b
 	CROSS JOIN webhooks w ON w.id = b.webhook AND w.disabled = 0
 	CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1
-	WHERE NOT ` + moving + `
+	WHERE ` + writable + `
 ) WHERE first IS NOT NULL`
 
-// moving is the condition that a tenant t is frozen or moves, so that nothing is sent.
-var moving = tenant.Moving("t.id")
+// writable is the condition that the events of a tenant t are sent.
+var writable = tenant.WritableSQL("t.id")
 
 // Poll implements delivery.Queue. It reads the tenants to drain first: later fetches return nothing of them.
 func (s *Store) Poll(context.Context) (agenda delivery.Agenda, err error) {

@@ -29,7 +29,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants that move are
 // excluded, since nothing of them may change.
-var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving
+var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable
 
 // strandedSQL lists pending deliveries to such a webhook that have not changed since a time, a page at a time.
 const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
@@ -40,7 +40,7 @@ const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY
 var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', updated = ?1, " +
 	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
 	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 " +
-	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving + ")"
+	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable + ")"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	var webhooks []string
@@ -74,7 +74,7 @@ var unfinished = "(NOT " + fannedOutSQL("e") + " OR EXISTS (SELECT 1 FROM delive
 // finishedSQL lists finished events created before a time, a page at a time.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
 	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
-	" AND NOT " + tenant.Moving("e.tenant") +
+	" AND " + tenant.WritableSQL("e.tenant") +
 	" ORDER BY e.created, e.rowid LIMIT {:limit}"
 
 func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
@@ -92,7 +92,7 @@ var (
 	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
 	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
-	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND NOT " + tenant.Moving("e.tenant")
+	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND " + tenant.WritableSQL("e.tenant")
 )
 
 func deleteEvents(tx core.App, some []aged) (deleted int, err error) {

@@ -43,7 +43,7 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 		if err != nil {
 			return err
 		}
-		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), row.Tenant); err != nil {
+		if err := tenant.Writable(sqlite.ReaderOf(tx), row.Tenant); err != nil {
 			return err
 		}
 		if !row.Sendable {
@@ -121,7 +121,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		Bind(dbx.Params{"id": webhookID}).Row(&owner); err != nil {
 		return sum, err
 	}
-	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
+	if err := tenant.Writable(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
 	if err := s.CatchUp(context.Background(), ""); err != nil { // of what waits for fan-out, nobody knows yet what is missed
@@ -150,7 +150,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	err = sqlite.InChunks(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
-		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), owner); err != nil {
+		if err := tenant.Writable(sqlite.ReaderOf(tx), owner); err != nil {
 			return 0, err
 		}
 		return len(some), requeueMissed(tx, webhookID, some, now)
