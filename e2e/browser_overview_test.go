@@ -124,9 +124,9 @@ func TestBrowserCharts(t *testing.T) {
 			delivered = 7_000
 		}
 		at := time.Now().UTC().Add(-time.Duration(hour) * time.Hour).Format("2006-01-02 15")
-		rows = append(rows, fmt.Sprintf("('%s', '%s', %d, 0, 0, '[0, 0, 0, 90, 0, 0, 10]')", at, webhook, delivered))
+		rows = append(rows, fmt.Sprintf("('webhook', 3600, '%s', '%s', %d, '[0, 0, 0, 90, 0, 0, 10]')", at, webhook, delivered))
 	}
-	i.execute("INSERT INTO _webhookHours (hour, webhook, delivered, retried, failed, answers) VALUES " + strings.Join(rows, ", "))
+	i.execute("INSERT INTO _activity (kind, grain, start, of, done, answers) VALUES " + strings.Join(rows, ", "))
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/webhooks", "Webhooks")

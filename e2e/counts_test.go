@@ -65,11 +65,11 @@ func TestCountsSurviveKills(t *testing.T) {
 	}
 	defer db.Close()
 	for what, query := range map[string]string{
-		"events":   "SELECT (SELECT sum(events) FROM _eventHours), (SELECT count(*) FROM events)",
-		"attempts": "SELECT (SELECT sum(delivered + retried + failed) FROM _webhookHours), (SELECT count(*) FROM delivery_attempts)",
+		"events":   "SELECT (SELECT sum(done) FROM _activity WHERE kind = 'event' AND grain = 3600), (SELECT count(*) FROM events)",
+		"attempts": "SELECT (SELECT sum(done + retried + failed) FROM _activity WHERE kind = 'webhook' AND grain = 3600), (SELECT count(*) FROM delivery_attempts)",
 
-		"events by the minute":   "SELECT (SELECT sum(events) FROM _eventMinutes), (SELECT count(*) FROM events)",
-		"attempts by the minute": "SELECT (SELECT sum(delivered + retried + failed) FROM _webhookMinutes), (SELECT count(*) FROM delivery_attempts)",
+		"events by the minute":   "SELECT (SELECT sum(done) FROM _activity WHERE kind = 'event' AND grain = 60), (SELECT count(*) FROM events)",
+		"attempts by the minute": "SELECT (SELECT sum(done + retried + failed) FROM _activity WHERE kind = 'webhook' AND grain = 60), (SELECT count(*) FROM delivery_attempts)",
 	} {
 		var counts, rows int
 		if err := db.QueryRow(query).Scan(&counts, &rows); err != nil || counts != rows || rows < made {

@@ -11,7 +11,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -23,21 +22,20 @@ import (
 // MinutesKept is how long the counts of a minute are kept.
 const MinutesKept = 2 * time.Hour
 
-// grain is the length of a row's time. Each grain has its own tables, with the same columns.
+// grain is the length of a row's time.
 type grain struct {
 	length time.Duration
-	layout string            // of the stored start of a row, a prefix of stored times
-	names  *strings.Replacer // from the tables and the column of hours to its own
+	layout string // of the stored start of a row, a prefix of stored times
 }
 
 var (
-	byHour   = &grain{time.Hour, "2006-01-02 15", strings.NewReplacer()}
-	byMinute = &grain{time.Minute, "2006-01-02 15:04", strings.NewReplacer("Hours`", "Minutes`", "`hour`", "`minute`")}
+	byHour   = &grain{time.Hour, "2006-01-02 15"}
+	byMinute = &grain{time.Minute, "2006-01-02 15:04"}
 	grains   = []*grain{byHour, byMinute}
 )
 
-// sql returns the grain's variant of a statement about hours.
-func (g *grain) sql(statement string) string { return g.names.Replace(statement) }
+// seconds returns the grain as it is stored.
+func (g *grain) seconds() int64 { return int64(g.length / time.Second) }
 
 // of returns the stored start of the row of a time, in UTC.
 func (g *grain) of(at time.Time) string { return at.UTC().Format(g.layout) }
@@ -85,9 +83,6 @@ func (s Span) grain() *grain {
 	return byHour
 }
 
-// first returns the stored start of the first row of the span.
-func (s Span) first() string { return s.grain().of(s.Start) }
-
 // stepOf returns the step of the stored start of a row, and whether the span includes it.
 func (s Span) stepOf(start string) (int, bool) {
 	at, err := time.Parse(s.grain().layout, start)
@@ -118,7 +113,7 @@ func read(app core.App, query string, scan func(*sql.Rows) error, args ...any) e
 func (s Span) read(app core.App, query string, args, targets []any, add func(step int) error) error {
 	var start string
 	targets = append([]any{&start}, targets...)
-	err := read(app, s.grain().sql(query), func(rows *sql.Rows) error {
+	err := read(app, query, func(rows *sql.Rows) error {
 		err := rows.Scan(targets...)
 		if step, within := s.stepOf(start); err == nil && within {
 			err = add(step)
@@ -131,12 +126,11 @@ func (s Span) read(app core.App, query string, args, targets []any, add func(ste
 	return nil
 }
 
-// The statements delete up to ?2 rows from before ?1.
+// The statements delete up to the last argument's number of rows from before a time.
 const (
-	pruneWebhooksSQL = "DELETE FROM `_webhookHours` WHERE (`hour`, `webhook`) IN (SELECT `hour`, `webhook` FROM `_webhookHours` WHERE `hour` < ? ORDER BY `hour`, `webhook` LIMIT ?)"
-	pruneEventsSQL   = "DELETE FROM `_eventHours` WHERE (`hour`, `type`) IN (SELECT `hour`, `type` FROM `_eventHours` WHERE `hour` < ? ORDER BY `hour`, `type` LIMIT ?)"
-	pruneKeysSQL     = "DELETE FROM `_keyHours` WHERE (`hour`, `key`) IN (SELECT `hour`, `key` FROM `_keyHours` WHERE `hour` < ? ORDER BY `hour`, `key` LIMIT ?)"
-	pruneCallsSQL    = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
+	pruneSQL = "DELETE FROM `_activity` WHERE (`kind`, `grain`, `start`, `of`) IN (SELECT `kind`, `grain`, `start`, `of` FROM `_activity` " +
+		"WHERE `kind` = ? AND `grain` = ? AND `start` < ? ORDER BY `start`, `of` LIMIT ?)"
+	pruneCallsSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
 // Prune deletes the counts and calls from before that time, minutes that are older than MinutesKept, and calls that are older than
@@ -150,8 +144,8 @@ func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 		if g == byMinute {
 			end = max(end, g.of(now.Add(-MinutesKept)))
 		}
-		for _, statement := range []string{pruneWebhooksSQL, pruneEventsSQL, pruneKeysSQL} {
-			failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, g.sql(statement), end))
+		for _, kind := range []string{ofWebhook, ofEvent, ofKey} {
+			failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, pruneSQL, kind, g.seconds(), end))
 		}
 	}
 	if failed != nil {

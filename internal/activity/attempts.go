@@ -51,20 +51,15 @@ const (
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
-	answersSQL  = "SELECT `hour`, `webhook`, `answers` FROM `_webhookHours` WHERE (`hour`, `webhook`) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))"
-	attemptsSQL = "INSERT INTO `_webhookHours` (`hour`, `webhook`, `delivered`, `retried`, `failed`, `answers`) VALUES (?, ?, ?, ?, ?, ?) " +
-		"ON CONFLICT DO UPDATE SET `delivered` = `delivered` + excluded.`delivered`, `retried` = `retried` + excluded.`retried`, " +
-		"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
+	answersSQL = "SELECT `start`, `of`, `answers` FROM `_activity` " +
+		"WHERE `kind` = 'webhook' AND `grain` IN (60, 3600) AND (`start`, `of`) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))"
 )
 
 // webhookRow is the stored start of a row and the id of a webhook.
 type webhookRow [2]string
 
-// attemptCounts are the attempts of each row of a grain.
-type attemptCounts map[*grain]map[webhookRow]*Attempts
-
 func gatherAttempts(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
-	counts := attemptCounts{byHour: {}, byMinute: {}}
+	attempts := map[webhookRow]*Attempts{}
 	err = sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
 		var minute string
 		var webhook sql.NullString
@@ -78,19 +73,19 @@ func gatherAttempts(reader sqlite.Reader, after int64, limit int) (found int, la
 		if !webhook.Valid {
 			return nil
 		}
-		for g, rows := range counts {
+		for _, g := range grains {
 			of := webhookRow{g.in(minute), webhook.String}
-			if rows[of] == nil {
-				rows[of] = &Attempts{}
+			if attempts[of] == nil {
+				attempts[of] = &Attempts{}
 			}
-			rows[of].add(delivered, failed.Bool)
+			attempts[of].add(delivered, failed.Bool)
 			if responded {
-				rows[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
+				attempts[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
 			}
 		}
 		return nil
 	}, after, limit)
-	return found, last, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return storeAttempts(tx, counts) }, err
+	return found, last, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return storeAttempts(tx, attempts) }, err
 }
 
 func (a *Attempts) add(delivered, failed bool) {
@@ -105,20 +100,9 @@ func (a *Attempts) add(delivered, failed bool) {
 }
 
 // storeAttempts returns the statements that add counts to the stored ones.
-func storeAttempts(tx sqlite.Reader, counts attemptCounts) (all []sqlite.Statement, err error) {
-	for g, rows := range counts {
-		statements, err := storeRows(tx, g, rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, statements...)
-	}
-	return all, nil
-}
-
-func storeRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]sqlite.Statement, error) {
+func storeAttempts(tx sqlite.Reader, attempts map[webhookRow]*Attempts) (statements []sqlite.Statement, _ error) {
 	answers := map[webhookRow]ResponseTimes{}
-	err := sqlite.Each(tx, g.sql(answersSQL), func(rows *sql.Rows) (err error) {
+	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
 		var of webhookRow
 		var text string
 		if err := rows.Scan(&of[0], &of[1], &text); err != nil {
@@ -126,51 +110,36 @@ func storeRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]s
 		}
 		answers[of], err = parseResponseTimes(text)
 		return err
-	}, sqlite.List(slices.Collect(maps.Keys(counts))))
+	}, sqlite.List(slices.Collect(maps.Keys(attempts))))
 	if err != nil {
 		return nil, fmt.Errorf("reading response times: %w", err)
 	}
-	var statements []sqlite.Statement
-	for of, c := range counts {
+	for of, a := range attempts {
 		all := answers[of]
-		all.merge(c.ResponseTimes)
-		statements = append(statements, sqlite.Statement{Text: g.sql(attemptsSQL), Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, sqlite.List(all)}})
+		all.merge(a.ResponseTimes)
+		statements = append(statements, add(ofWebhook, of[0], of[1], counts{done: a.Delivered, retried: a.Retried, failed: a.Failed, responseTimes: all}))
 	}
 	return statements, nil
 }
 
-const (
-	webhookSQL = "SELECT `hour`, `delivered`, `retried`, `failed`, `answers` FROM `_webhookHours` " +
-		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `webhook` = ?"
-	allWebhooksSQL = "SELECT `hour`, sum(`delivered`), sum(`retried`), sum(`failed`), '[]' FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `hour`"
-	// tenantWebhooksSQL looks up each hour of each webhook, which are few
-	tenantWebhooksSQL = "SELECT `hour`, sum(`delivered`), sum(`retried`), sum(`failed`), '[]' FROM `_webhookHours` " +
-		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `webhook` IN " + ofTenant + " GROUP BY `hour`"
-	ofTenant = "(SELECT `id` FROM `webhooks` WHERE `tenant` = ?)"
-)
-
 // OfWebhook returns the attempts of a webhook in each step of the span.
 func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
-	return readAttempts(app, span, webhookSQL, span.starts(), webhook)
+	steps := make([]Attempts, span.Steps)
+	err := span.counts(app, oneSQL, ofWebhook, webhook, func(step int, c counts) { steps[step].Merge(attemptsOf(c)) })
+	return steps, err
 }
 
 // OfWebhooks returns the attempts of a tenant's webhooks, or of all if the id is "", in each step of the span, without response times.
 func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
+	steps, query := make([]Attempts, span.Steps), allSQL
 	if tenantID != "" {
-		return readAttempts(app, span, tenantWebhooksSQL, span.starts(), tenantID)
+		query = tenantWebhooksSQL
 	}
-	return readAttempts(app, span, allWebhooksSQL, span.first())
-}
-
-func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempts, error) {
-	steps, a, answers := make([]Attempts, span.Steps), Attempts{}, ""
-	err := span.read(app, query, args, []any{&a.Delivered, &a.Retried, &a.Failed, &answers}, func(step int) (err error) {
-		a.ResponseTimes, err = parseResponseTimes(answers)
-		steps[step].Merge(a)
-		return err
-	})
+	err := span.counts(app, query, ofWebhook, tenantID, func(step int, c counts) { steps[step].Merge(attemptsOf(c)) })
 	return steps, err
 }
+
+func attemptsOf(c counts) Attempts { return Attempts{c.done, c.retried, c.failed, c.responseTimes} }
 
 // FailingWebhook is a webhook that is failing or has failed deliveries.
 type FailingWebhook struct {
@@ -190,10 +159,10 @@ const (
 	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
 
 	// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
-	failingSQL = "SELECT `webhook`, `lastHour`, `delivered`, `retried`, `failed`, `lost`, `delivered` < `retried` + `failed` AND (`delivered` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
-		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `webhook`, max(`hour`) AS `lastHour`, `delivered`, `retried`, `failed` " +
-		"FROM `_webhookHours` WHERE `hour` >= ?1 AND (?2 = '' OR `webhook` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
-		"GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
+	failingSQL = "SELECT `webhook`, `lastHour`, `done`, `retried`, `failed`, `lost`, `done` < `retried` + `failed` AND (`done` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
+		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `of` AS `webhook`, max(`start`) AS `lastHour`, `done`, `retried`, `failed` " +
+		"FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
+		"GROUP BY `of` HAVING `done` < `retried` + `failed` OR sum(`failed`) > 0) h " +
 		"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0) " +
 		"WHERE `failing` OR `lost` > 0 ORDER BY `failing` DESC, `lost` DESC, `retried` DESC LIMIT ?3"
 	openSQL = "SELECT " + waitsSQL + " OR " + lostSQL + " > 0 FROM `webhooks` w WHERE w.`id` = ?2"
@@ -231,8 +200,9 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 	return all, nil
 }
 
-// lastDeliveredSQL returns the start of the last of the rows in ?1 in which the webhook ?2 accepted a delivery.
-const lastDeliveredSQL = "SELECT coalesce(max(`hour`), '') FROM `_webhookHours` WHERE `hour` IN (SELECT value FROM json_each(?1)) AND `webhook` = ?2 AND `delivered` > 0"
+// lastDeliveredSQL returns the start of the last of the rows of the grain ?1 in ?2 in which the webhook ?3 accepted a delivery.
+const lastDeliveredSQL = "SELECT coalesce(max(`start`), '') FROM `_activity` " +
+	"WHERE `kind` = 'webhook' AND `grain` = ?1 AND `start` IN (SELECT value FROM json_each(?2)) AND `of` = ?3 AND `done` > 0"
 
 // LastDelivered returns the start of the minute in which the webhook last accepted a delivery, or of the hour if that is longer ago than
 // MinutesKept; zero if it accepted none in 4 days.
@@ -243,7 +213,7 @@ func LastDelivered(app core.App, webhook string, now time.Time) (time.Time, erro
 		{now.UTC().Truncate(time.Hour).Add((1 - hours) * time.Hour), time.Hour, hours},
 	} {
 		g := span.grain()
-		start, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), g.sql(lastDeliveredSQL), span.starts(), webhook)
+		start, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), lastDeliveredSQL, g.seconds(), span.starts(), webhook)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("looking for the last success of the webhook %s: %w", webhook, err)
 		}

@@ -36,11 +36,11 @@ func (c *Calls) add(status int) {
 	}
 }
 
-func (c *Calls) merge(others Calls) {
-	c.Answered += others.Answered
-	c.Refused += others.Refused
-	c.Limited += others.Limited
-	c.Failed += others.Failed
+func (c *Calls) merge(others counts) {
+	c.Answered += others.done
+	c.Refused += others.refused
+	c.Limited += others.limited
+	c.Failed += others.failed
 }
 
 // keyMinute is the id of a key and a minute, counted from 1970.
@@ -91,10 +91,6 @@ func (c *CallCounter) Keep(key string, call Call) {
 	}
 }
 
-const callsSQL = "INSERT INTO `_keyHours` (`hour`, `key`, `answered`, `refused`, `limited`, `failed`) VALUES (?, ?, ?, ?, ?, ?) " +
-	"ON CONFLICT DO UPDATE SET `answered` = `answered` + excluded.`answered`, `refused` = `refused` + excluded.`refused`, " +
-	"`limited` = `limited` + excluded.`limited`, `failed` = `failed` + excluded.`failed`"
-
 // Write stores the counts in transactions of a few milliseconds. If a transaction fails, it drops the rest, and the error says how much. If ctx
 // ends, the next Write stores the rest.
 func (c *CallCounter) Write(ctx context.Context, app core.App) error {
@@ -120,13 +116,15 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 // drain returns the statements that store the counts, and resets the counter.
 func (c *CallCounter) drain() (statements []sqlite.Statement) {
 	c.mu.Lock()
-	counts, kept := c.counts, c.kept.take()
+	calls, kept := c.counts, c.kept.take()
 	c.counts = map[keyMinute]*Calls{}
 	c.mu.Unlock()
-	for of, n := range counts {
+	for of, n := range calls {
 		at := time.Unix(of.minute*60, 0)
 		for _, g := range grains {
-			statements = append(statements, sqlite.Statement{Text: g.sql(callsSQL), Args: []any{g.of(at), of.key, n.Answered, n.Refused, n.Limited, n.Failed}})
+			statements = append(statements, add(ofKey, g.of(at), of.key, counts{
+				done: n.Answered, refused: n.Refused, limited: n.Limited, failed: n.Failed,
+			}))
 		}
 	}
 	for list, calls := range kept {
@@ -135,31 +133,19 @@ func (c *CallCounter) drain() (statements []sqlite.Statement) {
 	return statements
 }
 
-const (
-	keySQL        = "SELECT `hour`, `answered`, `refused`, `limited`, `failed` FROM `_keyHours` WHERE `hour` IN (SELECT value FROM json_each(?)) AND `key` = ?"
-	allKeysSQL    = "SELECT `hour`, sum(`answered`), sum(`refused`), sum(`limited`), sum(`failed`) FROM `_keyHours` WHERE `hour` >= ? GROUP BY `hour`"
-	tenantKeysSQL = "SELECT `hour`, sum(`answered`), sum(`refused`), sum(`limited`), sum(`failed`) FROM `_keyHours` " +
-		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `key` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = ?) GROUP BY `hour`"
-)
-
 // OfKey returns the calls with a key in each step of the span; "" stands for calls without a valid key.
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
-	return readCalls(app, span, keySQL, span.starts(), key)
+	steps := make([]Calls, span.Steps)
+	err := span.counts(app, oneSQL, ofKey, key, func(step int, c counts) { steps[step].merge(c) })
+	return steps, err
 }
 
 // OfKeys returns the calls with a tenant's keys, or all calls if the id is "", in each step of the span.
 func OfKeys(app core.App, tenantID string, span Span) ([]Calls, error) {
+	steps, query := make([]Calls, span.Steps), allSQL
 	if tenantID != "" {
-		return readCalls(app, span, tenantKeysSQL, span.starts(), tenantID)
+		query = tenantKeysSQL
 	}
-	return readCalls(app, span, allKeysSQL, span.first())
-}
-
-func readCalls(app core.App, span Span, query string, args ...any) ([]Calls, error) {
-	steps, c := make([]Calls, span.Steps), Calls{}
-	err := span.read(app, query, args, []any{&c.Answered, &c.Refused, &c.Limited, &c.Failed}, func(step int) error {
-		steps[step].merge(c)
-		return nil
-	})
+	err := span.counts(app, query, ofKey, tenantID, func(step int, c counts) { steps[step].merge(c) })
 	return steps, err
 }

@@ -22,22 +22,20 @@ var events = source{
 const (
 	uncountedEventsSQL = "SELECT `minute`, `type`, count(*), max(`row`) FROM (" +
 		"SELECT rowid AS `row`, substr(`created`, 1, 16) AS `minute`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
-	eventsSQL = "INSERT INTO `_eventHours` (`hour`, `type`, `events`) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET `events` = `events` + excluded.`events`"
 )
 
 func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	var statements []sqlite.Statement
 	err = sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
 		var minute, kind string
-		var n int
-		var row int64
+		var n, row int64
 		err := rows.Scan(&minute, &kind, &n, &row)
-		found, last = found+n, max(last, row)
+		found, last = found+int(n), max(last, row)
 		if err != nil {
 			return err
 		}
 		for _, g := range grains {
-			statements = append(statements, sqlite.Statement{Text: g.sql(eventsSQL), Args: []any{g.in(minute), kind, n}})
+			statements = append(statements, add(ofEvent, g.in(minute), kind, counts{done: n}))
 		}
 		return nil
 	}, after, limit)
@@ -48,7 +46,7 @@ func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last
 const maxTenantEvents = 50_000
 
 const (
-	eventHoursSQL   = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
+	allEventsSQL    = "SELECT `start`, `of`, `done` FROM `_activity` WHERE `kind` = ? AND `grain` = ? AND `start` IN (SELECT value FROM json_each(?))"
 	tenantEventsSQL = "SELECT substr(`created`, 1, ?), `type`, count(*) FROM (" +
 		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? ORDER BY rowid DESC LIMIT ?) WHERE `created` >= ? GROUP BY 1, 2"
 )
@@ -56,7 +54,7 @@ const (
 // OfEvents returns the number of events of each kind in each step of the span: those of a tenant, of which it counts the last 50,000, or all
 // if the id is "".
 func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, error) {
-	query, args := eventHoursSQL, []any{span.first()}
+	query, args := allEventsSQL, []any{ofEvent, span.grain().seconds(), span.starts()}
 	if tenantID != "" {
 		query, args = tenantEventsSQL, []any{len(span.grain().layout), tenantID, maxTenantEvents, stamp.Stored(span.Start)}
 	}

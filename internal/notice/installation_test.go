@@ -125,8 +125,8 @@ func (i *installation) fail(webhook string, first time.Time, n int) {
 // succeed counts a delivery that the webhook accepted.
 func (i *installation) succeed(webhook string, at time.Time) {
 	i.t.Helper()
-	for table, layout := range map[string]string{"_webhookHours": "2006-01-02 15", "_webhookMinutes": "2006-01-02 15:04"} {
-		testkit.Execute(i.t, i, "INSERT INTO "+table+" VALUES ({:start}, {:webhook}, 1, 0, 0, '[]') ON CONFLICT DO NOTHING",
-			dbx.Params{"start": at.UTC().Format(layout), "webhook": webhook})
+	for grain, layout := range map[int]string{3600: "2006-01-02 15", 60: "2006-01-02 15:04"} {
+		testkit.Execute(i.t, i, "INSERT INTO _activity (kind, grain, start, of, done) VALUES ('webhook', {:grain}, {:start}, {:webhook}, 1) ON CONFLICT DO NOTHING",
+			dbx.Params{"grain": grain, "start": at.UTC().Format(layout), "webhook": webhook})
 	}
 }

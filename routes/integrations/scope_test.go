@@ -263,11 +263,11 @@ func TestMembersSeeTheirTenantOnly(t *testing.T) {
 	testkit.Execute(t, f.App, "UPDATE api_keys SET expires = {:at}", dbx.Params{"at": time.Now().Add(24 * time.Hour).UTC().Format("2006-01-02 15:04:05.000Z")})
 	testkit.Emit(t, f.App, other.tenant, other.ids["contacts"], event.ContactUpdated)
 	for table, id := range map[string]string{"webhooks": other.ids["webhooks"], "webhooks'": own.ids["webhooks"]} {
-		testkit.Execute(t, f.App, "INSERT INTO _webhookHours (hour, webhook, delivered, retried, failed, answers) VALUES ({:hour}, {:webhook}, {:n}, 0, 0, '[]')",
+		testkit.Execute(t, f.App, "INSERT INTO _activity (kind, grain, start, of, done) VALUES ('webhook', 3600, {:hour}, {:webhook}, {:n})",
 			dbx.Params{"hour": time.Now().UTC().Format("2006-01-02 15"), "webhook": id, "n": len(table)})
 	}
 	for _, key := range []string{own.ids["api_keys"], other.ids["api_keys"], ""} {
-		testkit.Execute(t, f.App, "INSERT INTO _keyHours (hour, key, answered, refused, limited, failed) VALUES ({:hour}, {:key}, 2, 1, 0, 0)",
+		testkit.Execute(t, f.App, "INSERT INTO _activity (kind, grain, start, of, done, refused) VALUES ('key', 3600, {:hour}, {:key}, 2, 1)",
 			dbx.Params{"hour": time.Now().UTC().Format("2006-01-02 15"), "key": key})
 	}
 

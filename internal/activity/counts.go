@@ -1,0 +1,58 @@
+package activity
+
+import (
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// The kinds of rows in the table _activity.
+const (
+	ofWebhook = "webhook"
+	ofEvent   = "event"
+	ofKey     = "key"
+)
+
+// counts are the counts of a row. Each kind uses some of them.
+type counts struct {
+	done, retried, refused, limited, failed int64
+	responseTimes                           ResponseTimes
+}
+
+const addSQL = "INSERT INTO `_activity` (`kind`, `grain`, `start`, `of`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`) " +
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET `done` = `done` + excluded.`done`, `retried` = `retried` + excluded.`retried`, " +
+	"`refused` = `refused` + excluded.`refused`, `limited` = `limited` + excluded.`limited`, `failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
+
+// add returns the statement that adds counts to a row. The response times replace those of the row.
+func add(kind, start, of string, c counts) sqlite.Statement {
+	g := byMinute
+	if len(start) == len(byHour.layout) {
+		g = byHour
+	}
+	return sqlite.Statement{Text: addSQL, Args: []any{
+		kind, g.seconds(), start, of, c.done, c.retried, c.refused, c.limited, c.failed, sqlite.List(c.responseTimes),
+	}}
+}
+
+// The counts of the kind ?1 and the grain ?2 in the rows that start at ?3: of the webhook or key ?4, and the sums of a tenant's and of all.
+const (
+	ofRows  = " FROM `_activity` WHERE `kind` = ?1 AND `grain` = ?2 AND `start` IN (SELECT value FROM json_each(?3)) AND "
+	sumsSQL = "SELECT `start`, sum(`done`), sum(`retried`), sum(`refused`), sum(`limited`), sum(`failed`), '[]'" + ofRows
+
+	oneSQL            = "SELECT `start`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`" + ofRows + "`of` = ?4"
+	tenantWebhooksSQL = sumsSQL + "`of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?4) GROUP BY `start`"
+	tenantKeysSQL     = sumsSQL + "`of` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = ?4) GROUP BY `start`"
+	allSQL            = sumsSQL + "?4 = '' GROUP BY `start`"
+)
+
+// counts calls add with the counts that one of these queries finds in the span.
+func (s Span) counts(app core.App, query, kind, of string, add func(step int, c counts)) error {
+	var c counts
+	var answers string
+	targets := []any{&c.done, &c.retried, &c.refused, &c.limited, &c.failed, &answers}
+	return s.read(app, query, []any{kind, s.grain().seconds(), s.starts(), of}, targets, func(step int) (err error) {
+		c.responseTimes, err = parseResponseTimes(answers)
+		add(step, c)
+		return err
+	})
+}
