@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
@@ -38,7 +40,8 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return s.refuse(e, webhook, sent, err)
 	}
 	request := keyed(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)
-	if err := s.receive(e, webhook, sent, request); err != nil && !errors.Is(err, errReplayed) {
+	err = custom.Fresh(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
+	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}
 	return request.send(e)
@@ -70,11 +73,11 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 
 // receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it checks the body,
 // because senders may rebuild the body of a repeat. It reads the body before the transaction, for which all writers wait.
-func (s *server) receive(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
-	if err := request.find(sqlite.Direct(e.App.ConcurrentDB())); err != nil {
+func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
+	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
 	}
-	received, err := inbound.Read(e.App, webhook, sent.contentType, sent.body)
+	received, err := inbound.Read(app, webhook, sent.contentType, sent.body)
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func (s *server) receive(e *core.RequestEvent, webhook *inbound.Webhook, sent po
 		return err
 	}
 	defer end()
-	return received.Transact(e.Request.Context(), e.App, func(tx core.App) error {
+	return received.Transact(ctx, app, func(tx core.App) error {
 		if err := request.find(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}

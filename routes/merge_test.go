@@ -2,7 +2,6 @@ package routes_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -295,12 +294,12 @@ func TestMergeIsAtomic(t *testing.T) {
 	if err := f.App.Delete(blocking); err != nil {
 		t.Fatal(err)
 	}
-	broken := f.App.OnRecordUpdateExecute("contacts").BindFunc(func(*core.RecordEvent) error { return errors.New("the disk burns") })
+	testkit.Execute(t, f.App, "CREATE TRIGGER burns BEFORE UPDATE OF phone ON contacts BEGIN SELECT RAISE(ABORT, 'the disk burns'); END", nil)
 	if got := client.Do("POST", mergePath(ada), body, "Idempotency-Key", "one"); got.Status != 500 {
 		t.Errorf("a failure is answered %d %s", got.Status, got.Body)
 	}
 	unchanged("after a failure")
-	f.App.OnRecordUpdateExecute("contacts").Unbind(broken)
+	testkit.Execute(t, f.App, "DROP TRIGGER burns", nil)
 	if got := client.Do("POST", mergePath(ada), body, "Idempotency-Key", "one"); got.Status != 200 || got.Data()["phone"] != "+491" || got.Data()["externalId"] != "x" {
 		t.Errorf("the merge is answered %d %s", got.Status, got.Body)
 	}

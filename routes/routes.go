@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/idempotency"
@@ -134,7 +135,7 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
 	g.Bind(apis.SkipSuccessActivityLog())
 	for _, r := range routes {
-		g.Route(r.Method, r.Path, r.Handle).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
+		g.Route(r.Method, r.Path, withFreshCollections(r.Handle)).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
 		s.known.HandleFunc(r.Method+" "+prefix+r.Path, func(http.ResponseWriter, *http.Request) {})
 	}
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
@@ -144,4 +145,16 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 		g.Route(method, "/{rest...}", s.unknown).Bind(requireUTF8())
 	}
 	return group{g}
+}
+
+// withFreshCollections returns a handler that runs again if it meets an outdated collection: see custom.Fresh.
+func withFreshCollections(handle func(*core.RequestEvent) error) func(*core.RequestEvent) error {
+	return func(e *core.RequestEvent) error {
+		app := e.App
+		defer func() { e.App = app }()
+		return custom.Fresh(app, func(app core.App) error {
+			e.App = app
+			return handle(e)
+		})
+	}
 }

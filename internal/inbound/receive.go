@@ -101,7 +101,11 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 			return nil, err
 		}
 	}
-	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, kept.insert(tx)
+	stored, err := kept.insert(tx)
+	if err == nil && !stored { // deleted meanwhile, as by an admin's trigger
+		err = ErrInvalidToken
+	}
+	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, err
 }
 
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.

@@ -50,7 +50,8 @@ const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tena
 	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:erased}, {:created} " +
 	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
 
-func (r *row) insert(tx core.App) error {
+// insert stores the request, and reports whether its webhook and its tenant still exist.
+func (r *row) insert(tx core.App) (bool, error) {
 	done, err := tx.DB().NewQuery(recordSQL).Bind(dbx.Params{
 		"id":          r.id,
 		"inbound":     r.webhook.ID,
@@ -63,17 +64,17 @@ func (r *row) insert(tx core.App) error {
 		"created":     stamp.Stored(r.created),
 	}).Execute()
 	if err != nil {
-		return fmt.Errorf("storing an inbound request: %w", err)
+		return false, fmt.Errorf("storing an inbound request: %w", err)
 	}
 	if kept, err := done.RowsAffected(); err != nil || kept == 0 {
-		return err
+		return false, err
 	}
 	if !r.erased {
 		if err := linkPeople(tx, r.id, r.people); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return quota.Keep(tx, r.webhook.TenantID)
+	return true, quota.Keep(tx, r.webhook.TenantID)
 }
 
 // Record stores a rejected request and its response. result encodes to JSON.
@@ -84,7 +85,10 @@ func Record(ctx context.Context, app core.App, webhook *Webhook, contentType str
 	}
 	refused := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
 	refused.status, refused.result = status, encoded
-	return sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error { return refused.insert(tx) })
+	return sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error {
+		_, err := refused.insert(tx)
+		return err
+	})
 }
 
 // ErrErased means that a request was about a deleted contact and has been erased.

@@ -134,7 +134,11 @@ func Savepoint(tx core.App, part func() error) error {
 	}
 	err := part()
 	if err != nil {
-		if _, undoErr := db.Exec("ROLLBACK TO " + savepoint); undoErr != nil {
+		_, undoErr := db.Exec("ROLLBACK TO " + savepoint)
+		if errors.Is(undoErr, ErrBatch) { // the batch has undone it
+			return err
+		}
+		if undoErr != nil {
 			return errors.Join(err, undoErr)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/loop"
 	"contactbase/internal/sqlite"
 )
@@ -122,17 +123,21 @@ func (w *worker) end(id string) {
 
 // turn checks or applies the next page of an import. A check that was interrupted begins again with the first row.
 func (w *worker) turn(i *Import) error {
+	return custom.Fresh(w.app, func(app core.App) error { return w.turnWith(app, i) })
+}
+
+func (w *worker) turnWith(app core.App, i *Import) error {
 	d := w.dryRuns[i.ID]
 	if d != nil && !d.isOf(i) {
 		w.end(i.ID)
 		d = nil
 	}
 	if i.Status != Checking {
-		return i.apply(w.app, w.chunks)
+		return i.apply(app, w.chunks)
 	}
 	if d == nil {
 		var err error
-		if d, err = i.dryRun(w.app); err != nil {
+		if d, err = i.dryRun(app); err != nil {
 			return err
 		}
 		w.dryRuns[i.ID] = d
