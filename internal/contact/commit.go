@@ -182,7 +182,7 @@ func (w *writer) flush(p *plan, upTo int) (bool, error) {
 	}
 	if item, wrong := p.refusedItem(statements, err); wrong != nil {
 		w.refused[item] = wrong
-		return false, nil
+		return false, nil //nolint:nilerr // the item fails, the others are planned again
 	}
 	if err != nil {
 		return false, fmt.Errorf("writing %d contacts: %w", len(taken), err)
@@ -204,7 +204,7 @@ func (w *writer) delete(i int, mergedInto string) error {
 	var used *fault.Error
 	if errors.As(err, &used) && used.Code == fault.InUse {
 		w.results[i] = failed(used)
-		return nil
+		return nil //nolint:nilerr // the item fails, the others continue
 	}
 	return err
 }

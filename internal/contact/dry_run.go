@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (d *DryRun) makeTables() error {
 		return err
 	}
 	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF"}, definitions...) {
-		if _, err := d.plan.earlier.Exec(statement); err != nil {
+		if _, err := d.plan.earlier.ExecContext(context.Background(), statement); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func (d *DryRun) Plan(items []Item) ([]Result, error) {
 // keep moves what the items have made to the temporary database.
 func (d *DryRun) keep() error {
 	p := d.plan
-	tx, err := p.earlier.Begin()
+	tx, err := p.earlier.BeginTx(context.Background(), nil)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (d *DryRun) keep() error {
 		"DELETE FROM `contacts` WHERE `id` IN (SELECT `value` FROM json_each(?))",
 		"DELETE FROM `_contactSearch` WHERE `contact` IN (SELECT `value` FROM json_each(?))",
 	} {
-		if _, err := tx.Exec(statement, ids); err != nil {
+		if _, err := tx.ExecContext(context.Background(), statement, ids); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,7 @@ func (d *DryRun) keep() error {
 		}
 		found := search.Insert(search.Row{Contact: c.after.ID, Tenant: p.tenantID, Email: search.FoldEmail(c.after.Email)})
 		for _, s := range []sqlite.Statement{row, found} {
-			if _, err := tx.Exec(s.Text, s.Args...); err != nil {
+			if _, err := tx.ExecContext(context.Background(), s.Text, s.Args...); err != nil {
 				return err
 			}
 		}

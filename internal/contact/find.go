@@ -128,21 +128,25 @@ var manyBy = map[string]string{
 		"WHERE s.`tenant` = ?1 AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1)",
 }
 
-// load reads the contacts that many items may find, and those that have the external ids that they set.
-func (p *plan) load(items []Item) error {
-	p.stored = prefetch{}
+// keysOf returns the keys of the items, and the external ids that they set.
+func keysOf(items []Item) prefetch {
+	keys := prefetch{}
 	for _, item := range items {
 		for _, key := range item.Keys {
-			if key.Value != "" {
-				p.stored[key.folded()] = nil
-			}
+			keys[key.folded()] = nil
 		}
 		for _, changes := range []Changes{item.Changes, item.New} {
-			if value, _ := changes[ExternalID].(string); value != "" {
-				p.stored[Key{ExternalID, value}] = nil
-			}
+			externalID, _ := changes[ExternalID].(string)
+			keys[Key{ExternalID, externalID}] = nil
 		}
 	}
+	maps.DeleteFunc(keys, func(key Key, _ *Contact) bool { return key.Value == "" })
+	return keys
+}
+
+// load reads the contacts that many items may find, and those that have the external ids that they set.
+func (p *plan) load(items []Item) error {
+	p.stored = keysOf(items)
 	for _, field := range []string{ID, ExternalID, Email} {
 		var values []string
 		for key := range p.stored {
@@ -160,7 +164,8 @@ func (p *plan) load(items []Item) error {
 			return err
 		}
 		for _, c := range found {
-			p.stored[map[string]Key{ID: {ID, c.ID}, ExternalID: {ExternalID, c.ExternalID}, Email: {Email, search.FoldEmail(c.Email)}}[field]] = c
+			value := map[string]string{ID: c.ID, ExternalID: c.ExternalID, Email: search.FoldEmail(c.Email)}[field]
+			p.stored[Key{field, value}] = c
 		}
 	}
 	return nil

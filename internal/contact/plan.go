@@ -124,7 +124,7 @@ func planOf(app core.App, tenantID string) (*plan, error) {
 // next decides what the item with that index does.
 func (p *plan) next(index int, item *Item) (Result, error) {
 	if item.Wrong != nil {
-		return failed(item.Wrong), nil
+		return failed(item.Wrong), nil //nolint:nilerr // the item fails, the others continue
 	}
 	found, err := p.find(item.Keys)
 	if err != nil {
