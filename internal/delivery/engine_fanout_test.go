@@ -22,15 +22,14 @@ import (
 func writeEvents(tb testing.TB, app core.App, tenant, contact string, n int) (ids []string) {
 	tb.Helper()
 	err := app.RunInTransaction(func(tx core.App) error {
-		var batch event.Batch
 		for i := range n {
 			e := &event.Event{Kind: event.ContactUpdated, TenantID: tenant, Contact: contact, Data: map[string]string{"name": fmt.Sprint(i)}}
-			if err := batch.Add(e, time.Now()); err != nil {
+			if err := testkit.WriteEvent(tx, e, time.Now()); err != nil {
 				return err
 			}
 			ids = append(ids, event.IDPrefix+e.ID)
 		}
-		return batch.Flush(tx)
+		return nil
 	})
 	if err != nil {
 		tb.Fatal(err)
