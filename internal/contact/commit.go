@@ -238,7 +238,7 @@ func (p *plan) preview(app core.App, i int, item *Item) (Result, error) {
 	var used *fault.Error
 	if err = relation.CheckUnused(app, record); errors.As(err, &used) {
 		p.made.put(nil, result.Contact)
-		return failed(used), nil
+		return failed(used), nil //nolint:nilerr // the item fails, the others continue
 	}
 	return result, err
 }
@@ -249,7 +249,7 @@ func (p *plan) preview(app core.App, i int, item *Item) (Result, error) {
 func (p *plan) announce(app core.App, written []*change) {
 	trigger := func(failure error) error {
 		if failure != nil {
-			return nil
+			return nil //nolint:nilerr // nothing was written, and the writer has the error
 		}
 		for _, c := range written {
 			if err := p.trigger(app, c); err != nil {

@@ -80,13 +80,11 @@ func (p *plans) item(rt *rapid.T) contact.Item {
 			ids = append(ids, c["id"])
 		}
 	}
-	for _, key := range rapid.SliceOfN(rapid.SampledFrom([]contact.Key{
+	item.Keys = rapid.SliceOfN(rapid.SampledFrom([]contact.Key{
 		{Field: contact.ID, Value: rapid.SampledFrom(ids).Draw(rt, "id")},
 		{Field: contact.ExternalID, Value: text("key", "x", "y", "z")},
 		{Field: contact.Email, Value: text("address", "A@EXAMPLE.COM", "b@example.com")},
-	}), 1, 2).Draw(rt, "keys") {
-		item.Keys = append(item.Keys, key)
-	}
+	}), 1, 2).Draw(rt, "keys")
 	return item
 }
 
