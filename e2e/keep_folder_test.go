@@ -74,6 +74,11 @@ func makeKept(t *testing.T) (archive string, saved kept) {
 	const events = 6
 	taking.await(t, "the receiver", atLeast(events))
 	s.awaitRecords("deliveries", `status="delivered"`, events)
+	db := openData(t, i.data)
+	awaitCount(t, "deletions whose data is not erased yet", db, "SELECT count(*) FROM _deletions", 0)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range []string{saved.Webhook, other} {
 		admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/webhooks/records/"+id, `{"url":"`+nowhere+`"}`)
 	}
