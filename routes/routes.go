@@ -97,11 +97,11 @@ func Bind(app core.App, config route.Config) {
 
 // bindRoutes registers the routes.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	s.group(e, apiPrefix, s.apiRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, apiPrefix, withFreshCollections(s.apiRoutes())...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
 	s.group(e, hooksPrefix, s.hookRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, adminPrefix, integrations.Routes(s.Config, s.lists, s.mergeTenantContacts)...)
+	s.group(e, adminPrefix, withFreshCollections(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
 }
 
 // apiRoutes are the routes of integrators.
@@ -135,7 +135,7 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
 	g.Bind(apis.SkipSuccessActivityLog())
 	for _, r := range routes {
-		g.Route(r.Method, r.Path, withFreshCollections(r.Handle)).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
+		g.Route(r.Method, r.Path, r.Handle).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
 		s.known.HandleFunc(r.Method+" "+prefix+r.Path, func(http.ResponseWriter, *http.Request) {})
 	}
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
@@ -147,14 +147,18 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	return group{g}
 }
 
-// withFreshCollections returns a handler that runs again if it meets an outdated collection: see custom.Fresh.
-func withFreshCollections(handle func(*core.RequestEvent) error) func(*core.RequestEvent) error {
-	return func(e *core.RequestEvent) error {
-		app := e.App
-		defer func() { e.App = app }()
-		return custom.Fresh(app, func(app core.App) error {
-			e.App = app
-			return handle(e)
-		})
+// withFreshCollections returns routes whose handlers run again if they meet an outdated collection: see custom.Fresh. The routes of other systems
+// count a call and store it, so they repeat only what follows.
+func withFreshCollections(routes []route.Route) []route.Route {
+	for i, r := range routes {
+		routes[i].Handle = func(e *core.RequestEvent) error {
+			app := e.App
+			defer func() { e.App = app }()
+			return custom.Fresh(app, func(app core.App) error {
+				e.App = app
+				return r.Handle(e)
+			})
+		}
 	}
+	return routes
 }

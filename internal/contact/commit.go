@@ -61,7 +61,7 @@ func (r *Request) commitOne(ctx context.Context, app core.App) error {
 		if err != nil {
 			return err
 		}
-		var w *writes
+		var rows runs
 		var written []*change
 		_, err = sqlite.WriteFor(ctx, app, r.Tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 			attempt := *p
@@ -73,17 +73,22 @@ func (r *Request) commitOne(ctx context.Context, app core.App) error {
 			if err != nil {
 				return nil, err
 			}
-			if w, written, err = attempt.take(); err != nil {
+			written = attempt.changes
+			if rows, err = p.rows(written); err != nil {
+				return nil, err
+			}
+			effects, err := p.effects(written)
+			if err != nil {
 				return nil, err
 			}
 			finish, err := r.Finish(tx, []Result{result})
-			return append(w.statements, finish...), err
+			return slices.Concat(rows.statements(), effects, finish), err
 		})
 		if err == nil {
 			p.announce(app, written)
 			return nil
 		}
-		_, wrong := p.refusedItem(w, err)
+		_, wrong := p.refusal(rows, err)
 		if wrong == nil {
 			return err
 		}
@@ -91,23 +96,19 @@ func (r *Request) commitOne(ctx context.Context, app core.App) error {
 	}
 }
 
-// refusedItem returns the item whose contact an admin's unique index has refused, and the error of that item, nil if the error is another one.
-func (p *plan) refusedItem(w *writes, err error) (int, *fault.Error) {
+// refusal returns which change an admin's unique index has refused, and the error of its item, nil if the error is another one.
+func (p *plan) refusal(rows runs, err error) (change int, wrong *fault.Error) {
 	var failed *sqlite.StatementError
 	var faults fault.Fields
-	if w == nil || !errors.As(err, &failed) || !errors.As(p.refused(err), &faults) {
+	if !errors.As(err, &failed) || failed.Statement >= len(rows) || !errors.As(p.refused(err), &faults) {
 		return 0, nil
 	}
-	item, found := w.itemAt(failed.Statement, failed.Done)
-	if !found {
-		return 0, nil
-	}
-	return item, fault.InvalidContact(faults)
+	return rows.before(failed.Statement, failed.Done), fault.InvalidContact(faults)
 }
 
 // Write plans the items and writes them in the transaction of tx. An item that fails writes nothing.
 func Write(tx core.App, tenantID string, items []Item) ([]Result, error) {
-	w := &writer{tx: tx, tenantID: tenantID, items: items, results: make([]Result, len(items)), refused: map[int]*fault.Error{}}
+	w := &writer{tx: tx, tenantID: tenantID, items: items, results: make([]Result, len(items)), window: len(items)}
 	var err error
 	if w.related, err = isRelated(tx); err != nil {
 		return nil, err
@@ -127,9 +128,12 @@ type writer struct {
 	related  bool // whether a relation of an admin's leads to contacts: a deletion may change or delete others
 	items    []Item
 	results  []Result
-	done     int                  // items that are written
-	refused  map[int]*fault.Error // what the database refuses, by item
+	done     int // items that are written
+	window   int // items that are planned at a time
 }
+
+// refusedWindow is how many items are planned at a time once the database has refused one: each refusal plans the rest of them again.
+const refusedWindow = 20
 
 // plan plans and writes the items that are not yet written, up to a deletion that may have effects on others, or until the database refuses one.
 func (w *writer) plan() error {
@@ -138,19 +142,15 @@ func (w *writer) plan() error {
 		return err
 	}
 	p.tx = sqlite.ReaderOf(w.tx)
-	end := len(w.items)
-	if next := slices.IndexFunc(w.items[w.done:], func(item Item) bool { return item.Action == Delete }); w.related && next >= 0 {
+	end := min(len(w.items), w.done+w.window)
+	if next := slices.IndexFunc(w.items[w.done:end], func(item Item) bool { return item.Action == Delete }); w.related && next >= 0 {
 		end = w.done + next + 1
 	}
 	if err := p.load(w.items[w.done:end]); err != nil {
 		return err
 	}
 	for i := w.done; i < end; i++ {
-		item := w.items[i]
-		if wrong := w.refused[i]; wrong != nil {
-			item.Wrong = wrong
-		}
-		if w.results[i], err = p.next(i, &item); err != nil {
+		if w.results[i], err = p.next(i, &w.items[i]); err != nil {
 			return fmt.Errorf("planning item %d: %w", i, err)
 		}
 		if w.results[i].Status != Deleted {
@@ -159,7 +159,7 @@ func (w *writer) plan() error {
 		if written, err := w.flush(p, i); err != nil || !written {
 			return err
 		}
-		if err := w.delete(i, item.MergedInto); err != nil {
+		if err := w.delete(i); err != nil {
 			return err
 		}
 	}
@@ -167,36 +167,41 @@ func (w *writer) plan() error {
 	return err
 }
 
-// flush writes what the plan has decided, and reports whether the database took it. All items before upTo are done then.
+// flush writes what the plan has decided, and reports whether that was everything. All items before upTo are done then. If the database refuses a
+// contact, its item fails, and those before it are done.
 func (w *writer) flush(p *plan, upTo int) (bool, error) {
-	statements, taken, err := p.take()
+	written := p.changes
+	p.changes = nil
+	rows, err := p.rows(written)
 	if err != nil {
 		return false, err
 	}
-	run := func() error {
-		_, err := sqlite.Run(w.tx, statements.statements)
-		return err
+	_, err = sqlite.Run(w.tx, rows.statements())
+	refused, wrong := p.refusal(rows, err)
+	switch {
+	case wrong != nil: // SQLite has undone only this row
+		item := written[refused].item
+		w.results[item], upTo, written, w.window = failed(wrong), item+1, written[:refused], refusedWindow
+	case err != nil:
+		return false, fmt.Errorf("writing %d contacts: %w", len(written), err)
 	}
-	if len(statements.statements) > 0 {
-		err = sqlite.Savepoint(w.tx, run)
-	}
-	if item, wrong := p.refusedItem(statements, err); wrong != nil {
-		w.refused[item] = wrong
-		return false, nil //nolint:nilerr // the item fails, the others are planned again
+	effects, err := p.effects(written)
+	if err == nil {
+		_, err = sqlite.Run(w.tx, effects)
 	}
 	if err != nil {
-		return false, fmt.Errorf("writing %d contacts: %w", len(taken), err)
+		return false, fmt.Errorf("writing the search rows and events of %d contacts: %w", len(written), err)
 	}
-	p.announce(w.tx, taken)
+	p.announce(w.tx, written)
 	w.done = upTo
-	return true, nil
+	return wrong == nil, nil
 }
 
 // delete deletes the contact of an item through its record, for PocketBase's cascade and hooks. The item fails if a relation of an admin's forbids
 // it.
-func (w *writer) delete(i int, mergedInto string) error {
+func (w *writer) delete(i int) error {
 	w.done = i + 1
-	remove := func() error { return deleteRecord(w.tx, w.tenantID, w.results[i].Contact.ID, mergedInto) }
+	remove := func() error { return deleteRecord(w.tx, w.tenantID, w.results[i].Contact.ID, "") }
 	if !w.related {
 		return remove()
 	}

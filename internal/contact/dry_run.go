@@ -16,8 +16,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// DryRun plans items without writing them, in any number of calls, of which each sees what earlier ones would have made. Between the calls it keeps
-// these contacts in a temporary database, so that its memory does not grow with their number.
+// DryRun plans items without writing them. Each call sees what earlier calls would have made. A temporary database keeps these contacts between the
+// calls, so memory does not grow with their number.
 type DryRun struct {
 	plan   *plan
 	folder string // of the temporary database

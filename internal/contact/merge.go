@@ -42,14 +42,21 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 			return nil, err
 		}
 	}
-	w, written, err := p.take()
+	rows, err := p.rows(p.changes)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := sqlite.Run(tx, w.statements); err != nil {
+	if _, err := sqlite.Run(tx, rows.statements()); err != nil {
 		return nil, p.refused(err)
 	}
-	p.announce(tx, written)
+	effects, err := p.effects(p.changes)
+	if err == nil {
+		_, err = sqlite.Run(tx, effects)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing the merged contact: %w", err)
+	}
+	p.announce(tx, p.changes)
 	return merged, nil
 }
 

@@ -95,7 +95,7 @@ func (o *overlay) find(key Key) *Contact {
 	}
 }
 
-// oldest returns the oldest of some contacts, of which any may be nil; nil if there is none.
+// oldest returns the oldest of the contacts that are not nil, or nil.
 func oldest(contacts ...*Contact) (first *Contact) {
 	for _, c := range contacts {
 		if first == nil || c != nil && cmp.Or(cmp.Compare(c.Created, first.Created), cmp.Compare(c.ID, first.ID)) < 0 {

@@ -43,8 +43,6 @@ type Item struct {
 	New     Changes             // what an Upsert writes to a new contact; nil for Changes
 	Matches func(*Contact) bool // reports whether the contact, nil if there is none, is as the caller expects; nil for any
 	Wrong   *fault.Error        // why the item is invalid; nil if it is valid
-
-	MergedInto string // id of the contact that a deleted one is merged into; "" for none
 }
 
 // Status is what an item did.

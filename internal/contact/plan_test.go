@@ -164,7 +164,7 @@ func outline(r contact.Result) string {
 	return string(r.Status) + " " + values(shown)
 }
 
-func (p *plans) commit(rt *rapid.T, items []contact.Item) (results []contact.Result) {
+func (p *plans) commit(rt rapid.TB, items []contact.Item) (results []contact.Result) {
 	request := contact.Request{
 		Tenant: p.Tenant, Items: items, Check: func(sqlite.Reader) error { return nil },
 		Finish: func(_ sqlite.Reader, done []contact.Result) ([]sqlite.Statement, error) {
@@ -194,5 +194,46 @@ func (p *plans) learn(rt *rapid.T) {
 		"SELECT total(iif(type = 'contact.created', 1, iif(type = 'contact.deleted', -1, 0))) FROM events WHERE tenant = ?", p.Tenant)
 	if err != nil || int(events) != len(p.model) {
 		rt.Fatalf("the events leave %g contacts, want %d (%v)", events, len(p.model), err)
+	}
+}
+
+// An index that a plan does not look into, such as one with a time, refuses a contact in the database. That item fails alone.
+func TestIndexThatPlansLeaveOut(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	testkit.ChangeContacts(t, b.App, func(c *core.Collection) {
+		c.Indexes = append(c.Indexes, "CREATE UNIQUE INDEX `own` ON `contacts` (`tenant`, `name`, substr(`created`, 1, 2)) WHERE `name` != ''")
+	})
+	p := &plans{book: b}
+	create := func(fields contact.Changes) contact.Item {
+		return contact.Item{Action: contact.Create, Changes: fields}
+	}
+	for _, items := range [][]contact.Item{
+		{create(contact.Changes{"name": "Ada"})},
+		{create(contact.Changes{"name": "Ada", "email": "one@example.com"})}, // alone
+		{
+			create(contact.Changes{"name": "Grace"}),
+			create(contact.Changes{"name": "Ada", "externalId": "x"}),
+			{Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: "x"}}, Changes: contact.Changes{"name": "Hedy", "externalId": "x"}},
+			create(contact.Changes{"name": "Grace"}),
+			create(contact.Changes{"name": "Zoë"}),
+		},
+	} {
+		for i, result := range p.commit(t, items) {
+			if want := (i == 0 && items[0].Changes["email"] != nil) || i == 1 || i == 3; (result.Status == contact.Failed) != want || !want && result.Status != contact.Created {
+				t.Errorf("item %d of %d: %+v", i, len(items), result)
+			}
+		}
+	}
+	names := make([]string, 0, 4)
+	for _, c := range b.List("limit=200&q=") {
+		names = append(names, c.Name)
+	}
+	if want := []string{"Ada", "Grace", "Hedy", "Zoë"}; !slices.Equal(names, want) {
+		t.Errorf("%q are stored, want %q", names, want)
+	}
+	events, err := b.App.CountRecords("events")
+	if found := testkit.Count(t, b.App, "SELECT count(*) FROM _contactSearch", nil); err != nil || events != 4 || found != 4 {
+		t.Errorf("%d events and %d search rows, want 4 (%v)", events, found, err)
 	}
 }

@@ -10,56 +10,39 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// writes are the statements that write some changes: the rows of contacts in the order of the changes, which an admin's unique index may refuse,
-// then the search rows and the events.
-type writes struct {
-	statements []sqlite.Statement
-	items      [][]int // for each statement that writes contacts, the items whose rows it writes
-}
-
-// itemAt returns the item whose row a statement has failed to write, after some rows that it wrote, and whether there is one.
-func (w *writes) itemAt(statement, done int) (int, bool) {
-	if statement >= len(w.items) {
-		return 0, false
-	}
-	return w.items[statement][done], true
-}
-
-// take returns the statements of the changes that were decided since the last call.
-func (p *plan) take() (*writes, []*change, error) {
-	w, taken := &writes{}, p.changes
-	p.changes = nil
-	var rows, found, events runs
-	for _, c := range taken {
+// rows returns the statements that write the rows of contacts, in the order of the changes. An admin's unique index may refuse one.
+func (p *plan) rows(changes []*change) (rows runs, err error) {
+	for _, c := range changes {
 		row, err := p.row(c)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if len(rows) == 0 || rows[len(rows)-1].text != row.Text {
-			w.items = append(w.items, nil)
-		}
-		w.items[len(w.items)-1] = append(w.items[len(w.items)-1], c.item)
 		rows = rows.add(row)
+	}
+	return rows, nil
+}
+
+// effects returns the statements that write the search rows and the events of changes.
+func (p *plan) effects(changes []*change) ([]sqlite.Statement, error) {
+	var found, events runs
+	for _, c := range changes {
 		effects := c.effects(p.tenantID)
 		if effects.event == nil {
 			continue
 		}
 		emitted, err := event.Insert(effects.event, c.now)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		events = events.add(emitted)
 		for _, s := range effects.search {
 			found = found.add(s)
 		}
 	}
-	for _, runs := range []runs{rows, found, events} {
-		w.statements = append(w.statements, runs.statements()...)
-	}
-	return w, taken, nil
+	return append(found.statements(), events.statements()...), nil
 }
 
-// runs are statements in their order, of which successive ones with the same text run as one repeated statement.
+// runs gathers statements in their order. Successive ones with the same text become one repeated statement.
 type runs []run
 
 type run struct {
@@ -83,6 +66,14 @@ func (r runs) statements() []sqlite.Statement {
 		}
 	}
 	return statements
+}
+
+// before returns how many statements were added before a part of one of those that ran.
+func (r runs) before(statement, done int) int {
+	for _, run := range r[:statement] {
+		done += len(run.args)
+	}
+	return done
 }
 
 // row returns the statement that writes the row of a contact.
