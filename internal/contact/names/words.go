@@ -1,0 +1,172 @@
+package names
+
+// maxJoined is the maximum number of parts of a heading that are one entry of the vocabulary.
+const maxJoined = 5
+
+// Sets of fields that a qualifier allows.
+const (
+	every   = fields
+	contact = email | phone                       // what a person has several of
+	notName = fields &^ (name | nom)              // "User name" and "Field name" are not names of people
+	both    = full | name | nom                   // "Name and surname"
+	numbers = phone                               // "Customer number" is not a field
+	places  = email                               // "Company address" is not a field
+	firms   = company                             // "Associated contacts" is not a field
+	prime   = contact | firms | full | name | nom // "Primary contact"
+)
+
+func field(kinds words) word                { return word{kinds, 0, Unqualified} }
+func ranked(kinds words, rank int) word     { return word{kinds, 0, rank} }
+func qualifier(allows words, rank int) word { return word{0, allows, rank} }
+
+// vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian, Portuguese and Dutch.
+//
+//nolint:misspell // most words are not English
+var vocabulary = []struct {
+	word
+	texts string
+}{
+	{field(email), "email emails mail mails emailaddr"},
+	{field(email), "emailadresse emailadressen mailkontakt"},
+	{field(email), "courriel courriels messagerie adresseelectronique courrierelectronique mel"},
+	{field(email), "correo correos correoelectronico direcciondecorreo direcciondecorreoelectronico direccionelectronica"},
+	{field(email), "postaelettronica indirizzodiposta indirizzoelettronico"},
+	{field(email), "correioeletronico correioelectronico enderecoeletronico enderecoelectronico"},
+	{field(email), "emailadres epost"},
+	{ranked(email, Other), "emailid mailid"}, // India
+
+	{field(phone), "phone phones telephone telephones tel phoneno telno telephoneno contactno contactnumber contactnumbers worknumber officenumber bestnumber landline landlines"},
+	{field(phone), "telefon telefonnr telnr rufnummer rufnr festnetz fon telefonkontakt kontaktnummer"},
+	{field(phone), "ndetelephone notelephone ntelephone ntel notel fixe numerodetelephone"},
+	{field(phone), "telefono telefonos tfno tlf telf tlfn fijo numerodetelefono"},
+	{field(phone), "recapitotelefonico numerotelefonico fisso numeroditelefono"},
+	{field(phone), "telefone telefones fone fixo"},
+	{field(phone), "telefoon telefoonnr vastenummer"},
+	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell cells cellular cellno cellphone iphone smartphone whatsapp sms"},
+	{ranked(phone, Mobile), "mobil mobiltelefon mobilnr mobilfunk mobilrufnummer mobiltel handy handynr natel"},
+	{ranked(phone, Mobile), "portable portables gsm"},
+	{ranked(phone, Mobile), "movil moviles celular celulares"},
+	{ranked(phone, Mobile), "cellulare cellulari"},
+	{ranked(phone, Mobile), "telemovel telemoveis"},
+	{ranked(phone, Mobile), "mobiel mobieltje mobiele mobieletelefoon gsmnummer gsmnr"},
+
+	{field(company), "company companys org organization organisation employer account firm workplace"},
+	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
+	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise"},
+	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa"},
+	{field(company), "azienda societa impresa ditta ragionesociale denominazionesociale organizzazione datoredilavoro"},
+	{field(company), "companhia organizacao razaosocial empregador"},
+	{field(company), "bedrijf bedrijfs onderneming organisatie werkgever"},
+	{ranked(company, Work), "business"},
+
+	{field(first), "firstname firstnames fname forename forenames givenname givennames namegiven christianname"},
+	{field(first | short), "first"},
+	{field(first | german), "vorname vornamen rufname"},
+	{field(first), "prenom prenoms"},
+	{field(first), "nombres nombredepila primernombre"},
+	{field(first), "primonome nomedibattesimo"},
+	{field(first), "primeironome nomeproprio prenome"},
+	{field(first), "voornaam voornamen roepnaam"},
+
+	{field(middle), "middlename middlenames middleinitial mname additionalname additionalnames"},
+	{field(middle | short), "middle"},
+	{field(middle | german), "mittelname zweitername zweitervorname weiterevornamen"},
+	{field(middle), "deuxiemeprenom secondprenom autresprenoms"},
+	{field(middle), "segundonombre otrosnombres"},
+	{field(middle), "secondonome"},
+	{field(middle), "segundonome nomedomeio"},
+	{field(middle), "middelstenaam tweedenaam tussenvoegsel tussenvoegsels"},
+
+	{field(last), "lastname lastnames lname surname surnames familyname familynames namefamily"},
+	{field(last | short), "last"},
+	{field(last | german), "nachname nachnamen familienname familiennamen zuname"},
+	{field(last), "nomdefamille nomfamille nomdusage patronyme"},
+	{field(last), "apellido apellidos primerapellido apellidopaterno"},
+	{field(last), "cognome cognomi"},
+	{field(last), "sobrenome sobrenomes ultimonome"},
+	{field(last), "achternaam familienaam"},
+	{ranked(last, Other), "segundoapellido apellidomaterno apelido apelidos"}, // a Brazilian "apelido" is a nickname
+
+	{field(name), "name names"},
+	{field(nom), "nom noms nombre nome naam"},
+	{field(full), "fullname fullnames contactname contactperson displayname completename namesurname nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
+	{field(full), "kontaktname kontaktperson ansprechpartner ansprechpartnerin ansprechperson vollername vollstandigername vollstaendigername anzeigename"},
+	{field(full), "vornamename namevorname vorundnachname vorundzuname vornachname wieheissensie wieheisstdu"},
+	{field(full), "nomcomplet nomprenom nomprenoms nometprenom nometprenoms prenomnom prenometnom interlocuteur personnedecontact commentvousappelezvous"},
+	{field(full), "nombrecompleto nombreapellido nombreapellidos nombreyapellido nombreyapellidos nombresyapellidos personadecontacto comotellamas comosellama"},
+	{field(full), "nomecompleto nomecognome nomeecognome cognomenome cognomeenome nominativo referente personadicontatto cometichiami comesichiama"},
+	{field(full), "nomesobrenome nomeesobrenome pessoadecontacto pessoadecontato comovocesechama comotechamas"},
+	{field(full), "volledigenaam voorenachternaam contactpersoon weergavenaam hoeheetu hoeheetje"},
+
+	{field(externalID), "externalid externalidentifier"},
+	{field(externalID), "externeid externenummer externekennung"},
+	{field(externalID), "idexterne identifiantexterne"},
+	{field(externalID), "idexterno identificadorexterno"},
+	{field(externalID), "idesterno identificativoesterno"},
+	{field(externalID), "externid externnummer"},
+
+	{field(otherID), "id uuid guid recordid customernumber customerno customercode clientnumber clientcode membernumber memberno"},
+	{field(otherID), "kundennummer kundennr kundenid kundencode kontaktid kontaktnr debitorennummer debitornummer debitorennr mitgliedsnummer personennummer"},
+	{field(otherID), "identifiant numeroclient numerodeclient codeclient nclient"},
+	{field(otherID), "numerodecliente numerocliente codigodecliente codigocliente identificador"},
+	{field(otherID), "codicecliente identificativo"},
+	{field(otherID), "codigodocliente numerodocliente"},
+	{field(otherID), "klantnummer klantnr klantcode relatienummer relatiecode debiteurnummer"},
+	{qualifier(otherID, Unqualified), "record crm system unique"},
+
+	// People who are contacts.
+	{word{contactWord, every, Unqualified}, "contact kontakt contacto contatto contato"},
+	{word{noun, every, Unqualified}, "customer client person lead prospect buyer purchaser attendee participant invitee respondent registrant applicant " +
+		"member subscriber requester visitor booker submitter contacts"},
+	{word{noun, every, Unqualified}, "kunde kunden kontakts teilnehmer besteller interessent mitglied"},
+	{word{noun, every, Unqualified}, "personne acheteur inscrit"},
+	{word{noun, every, Unqualified}, "cliente clientes persona comprador asistente"},
+	{word{noun, every, Unqualified}, "pessoa participante"},
+	{word{noun, every, Unqualified}, "klant klanten persoon deelnemer"},
+	{qualifier(notName&^company, Unqualified), "user users"},
+	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs"},
+
+	// Which of several addresses and numbers.
+	{qualifier(prime, Primary), "primary main haupt hauptsachlich hauptsaechlich primare primarer primaere primaerer primar primaer"},
+	{qualifier(prime, Primary), "principal principale primaire principales primario primaria primair hoofd"},
+	{qualifier(contact|firms, Primary), "default preferred standard bevorzugt bevorzugte defaut predeterminado preferido predefinito preferito padrao standaard"},
+	{qualifier(contact, Work), "work office professional corporate"},
+	{qualifier(phone, Work), "direct"},
+	{qualifier(contact, Work), "geschaftlich geschaeftlich geschaft geschafts geschaefts buro buero dienstlich dienstliche arbeit beruflich gesch"},
+	{qualifier(contact, Work), "bureau travail pro professionnel professionnelle"},
+	{qualifier(contact, Work), "trabajo oficina laboral profesional"},
+	{qualifier(contact, Work), "lavoro ufficio aziendale professionale"},
+	{qualifier(contact, Work), "trabalho escritorio comercial profissional"},
+	{qualifier(contact, Work), "werk zakelijk zakelijke kantoor opwerk ophetwerk"},
+	{qualifier(contact, Other), "home private personal other secondary second alternate alternative additional evening"},
+	{qualifier(contact, Other), "privat privater privates weitere weiterer weiteres zweite sekundare sekundaere sekundar andere alternativ alternativer"},
+	{qualifier(contact, Other), "domicile prive privee personnel personnelle perso autre secondaire maison"},
+	{qualifier(contact, Other), "casa particular otro otra secundario secundaria alternativo alternativa"},
+	{qualifier(contact, Other), "abitazione personale privato privata altro altra secondario secondaria"},
+	{qualifier(contact, Other), "residencial residencia pessoal outro outra"},
+	{qualifier(contact, Other), "thuis persoonlijk persoonlijke ander secundair"},
+	{qualifier(every, Unqualified), "billing billingaddress rechnung rechnungs facturation facturacion fatturazione faturamento"},
+	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress"},
+	{qualifier(firms, Unqualified), "associated related current nameof or oder ou od doyouworkfor areyoufrom doyourepresent"},
+	{qualifier(firms, Unqualified), "beiwelchem beiwelcher inwelchem inwelcher welchesunternehmen arbeitensie arbeitestdu"},
+
+	// What addresses and numbers are called.
+	{qualifier(places, Unqualified), "address addresses adresse adressen adresses adres direccion direcciones indirizzo indirizzi endereco enderecos"},
+	{qualifier(numbers, Unqualified), "number numbers nr num nummer nummern numero numeros nº nos n international daytime"},
+	{qualifier(numbers, Unqualified), "withcountrycode includingcountrycode incountrycode mitvorwahl mitlandervorwahl avecindicatif conprefijo erreichenwirsie"},
+	{qualifier(contact, Unqualified), "value valeur wert valor valore waarde best toreachyou"},
+
+	// Words of labels and questions.
+	{qualifier(both, Unqualified), "and und et y e en"},
+	{qualifier(every, Unqualified), "q s a the your my what whats whatis whatisthe which please pleasetype enter provide insert write fill fillin tellus giveus " +
+		"leave optional required mandatory ifany ifapplicable"},
+	{qualifier(every, Unqualified), "wie lautet wielautet wieist wasist welche welcher ihre ihr ihren ihrer deine dein deinen deiner meine mein bitte geben gib " +
+		"sie ein an der die das des dem den angeben eingeben nennen nennensie pflichtfeld pflichtangabe erforderlich freiwillig"},
+	{qualifier(every, Unqualified), "quel quelle quelest quelleest votre vos ton ta mon ma veuillez saisir saisissez entrer entrez indiquer indiquez renseigner " +
+		"renseignez donner donnez merci svp silvousplait de du d l la le les obligatoire facultatif requis"},
+	{qualifier(every, Unqualified), "cual cuales su tu mi porfavor ingrese ingresa introduce introduzca escribe escriba indique indica el del opcional " +
+		"obligatorio"},
+	{qualifier(every, Unqualified), "qual quale il lo tuo tua suo sua mio mia inserisci inserire inserisca scrivi di dell della dello obbligatorio facoltativo"},
+	{qualifier(every, Unqualified), "o seu teu meu minha digite informe insira escreva do da obrigatorio"},
+	{qualifier(every, Unqualified), "wat watis uw je jouw mijn vul voer geef in op hier het van aub optioneel verplicht"},
+}
