@@ -77,6 +77,9 @@ type Field struct {
 	digits    bool // searches find it as a phone number
 }
 
+// Normalize returns the value that is stored for a text, or the errors in it.
+func (f *Field) Normalize(text string) (string, *fault.Field) { return f.normalize(text, f.Limit) }
+
 // Value returns the field's value in a contact.
 func (f *Field) Value(c *Contact) string { return *f.of(c) }
 

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,27 +31,6 @@ func normalizeEmail(s string, limit int) (string, *fault.Field) {
 		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid email address, such as ada@example.com"}
 	}
 	return s, wrong
-}
-
-// phonePattern is E.164 with room for short numbers: a plus sign and 3 to 15 digits, the first not 0.
-var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
-
-func normalizePhone(s string, _ int) (string, *fault.Field) {
-	s = stripPhone(s)
-	if s != "" && !phonePattern.MatchString(s) {
-		return s, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
-	}
-	return s, nil
-}
-
-// stripPhone removes what people write between the digits of a number.
-func stripPhone(s string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-./()", r) || unicode.Is(unicode.Zs, r) {
-			return -1
-		}
-		return r
-	}, trimmed(s))
 }
 
 func limited(s string, limit int) (string, *fault.Field) {

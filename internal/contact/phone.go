@@ -1,0 +1,95 @@
+package contact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+
+	"contactbase/internal/fault"
+)
+
+// phonePattern is E.164 with room for short numbers: a plus sign and 3 to 15 digits, the first not 0.
+var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
+
+// extensionPattern finds the extension behind a number.
+var extensionPattern = regexp.MustCompile(`(?i)[0-9][^0-9a-z]*?((?:ext(?:ension|n)?|x|#|durchwahl)[^0-9a-z]*[0-9]+)\s*$`)
+
+func normalizePhone(s string, _ int) (string, *fault.Field) {
+	if found := extensionPattern.FindStringSubmatch(s); found != nil {
+		return s, invalidPhone("has the extension " + found[1] + ": leave it out")
+	}
+	if s = withoutTrunkZero(plainPhone(s)); s != "" && !phonePattern.MatchString(s) {
+		return s, invalidPhone("must be in international format, a plus sign and 3 to 15 digits, such as +4930123456")
+	}
+	return s, nil
+}
+
+func invalidPhone(message string) *fault.Field {
+	return &fault.Field{Code: fault.CodeInvalidPhone, Message: message}
+}
+
+// plainPhone returns a number with the digits and signs of ASCII, and without what people write between them, apart from brackets.
+func plainPhone(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case '０' <= r && r <= '９':
+			return '0' + r - '０'
+		case strings.ContainsRune("＋（）", r):
+			return r - '＋' + '+'
+		case strings.ContainsRune("-./－．／\u2212", r), '\u2010' <= r && r <= '\u2015', unicode.Is(unicode.Zs, r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, trimmed(s))
+}
+
+// withoutTrunkZero removes brackets, with the zero that people write in them for calls within a country. In Italy and San Marino that zero belongs to
+// the number.
+func withoutTrunkZero(s string) string {
+	before, after, found := strings.Cut(s, "(0)")
+	if code := strings.TrimPrefix(before, "+"); found && code != before && code != "" && len(code) <= 3 && code != "39" && code != "378" {
+		s = before + after
+	}
+	return strings.NewReplacer("(", "", ")", "").Replace(s)
+}
+
+// ReadPhone returns the number in a text that other programs write, in international format, or what is wrong with it. In a country, it reads national
+// numbers, too: country has two letters, or is "".
+func ReadPhone(text, country string) (string, *fault.Field) {
+	text = strings.TrimSpace(text)
+	for _, mark := range []string{"p:", "tel:"} { // of lead forms, and of links
+		if len(text) > len(mark) && strings.EqualFold(text[:len(mark)], mark) {
+			text = text[len(mark):]
+		}
+	}
+	number, wrong := normalizePhone(text, 0)
+	switch {
+	case wrong == nil || strings.HasPrefix(number, "+") || extensionPattern.MatchString(text):
+		return number, wrong
+	case country == "":
+		return number, invalidPhone("is not in international format, such as +4930123456, and no country is chosen whose numbers it may be")
+	}
+	parsed, err := phonenumbers.Parse(number, strings.ToUpper(country))
+	if err != nil || !phonenumbers.IsPossibleNumber(parsed) {
+		return number, invalidPhone("is not a number of the country " + strings.ToUpper(country) + ", nor in international format")
+	}
+	return phonenumbers.Format(parsed, phonenumbers.E164), nil
+}
+
+// Countries returns the codes of the countries whose national numbers ReadPhone reads.
+func Countries() []string {
+	var codes []string
+	for code := range phonenumbers.GetSupportedRegions() {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// IsCountry reports whether ReadPhone reads the national numbers of a country.
+func IsCountry(code string) bool {
+	return phonenumbers.GetSupportedRegions()[strings.ToUpper(code)]
+}

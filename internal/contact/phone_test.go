@@ -1,0 +1,70 @@
+package contact_test
+
+import (
+	"strings"
+	"testing"
+
+	"contactbase/internal/contact"
+)
+
+// A number is stored as a plus sign and digits, whatever people write between them.
+func TestPhones(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                             "",
+		"+49 (30) 123-456/7.8":         "+493012345678",
+		"+44 (0)20 7946 0101":          "+442079460101",
+		"+44(0) 20 7946 0101":          "+442079460101",
+		"+39 (0)6 5550101":             "+3906" + "5550101",
+		"+378 (0)549 555010":           "+3780549555010",
+		"+49 30 (0) 123":               "+49300123",
+		"\u202a+49 30\u00a01234\u202c": "+49301234",
+		"+49‐30–12−34":                 "+49301234",
+		"＋４９（３０）１２３４":                  "+49301234",
+		"+12":                          "must be in international format",
+		"030 1234":                     "must be in international format",
+		"+0123":                        "must be in international format",
+		"+49 30 1234 ext. 12":          "has the extension ext. 12",
+		"+49 30 1234x12":               "has the extension x12",
+		"+49 30 1234 #12":              "has the extension #12",
+		"+1-234-567-8901 Ext 9 ":       "has the extension Ext 9",
+	} {
+		got, wrong := contact.FieldNamed(contact.Phone).Normalize(text)
+		if wrong != nil {
+			got = wrong.Message
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Other programs write marks before a number, and national numbers.
+func TestReadPhone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, country, want string }{
+		{"p:+351915550101", "", "+351915550101"},
+		{"TEL:+49-30-1234", "", "+49301234"},
+		{"030 5550144", "de", "+49305550144"},
+		{"(212) 555-0101", "US", "+12125550101"},
+		{"06 5550101", "IT", "+39065550101"},
+		{"0049 30 5550144", "DE", "+49305550144"},
+		{"+44 20 7946 0101", "DE", "+442079460101"},
+		{"030 5550144", "", "is not in international format"},
+		{"1", "DE", "is not a number of the country DE"},
+		{"n/a", "DE", "is not a number of the country DE"},
+		{"030 5550144 ext 3", "DE", "has the extension ext 3"},
+		{strings.Repeat("1", 10_000), "DE", "is not a number of the country DE"},
+	} {
+		got, wrong := contact.ReadPhone(c.text, c.country)
+		if wrong != nil {
+			got = wrong.Message
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%.40q in %q is %q, want %q", c.text, c.country, got, c.want)
+		}
+	}
+	if !contact.IsCountry("de") || contact.IsCountry("XX") || contact.IsCountry("DEU") {
+		t.Error("the countries are wrong")
+	}
+}
