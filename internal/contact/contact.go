@@ -30,6 +30,12 @@ type CustomValue struct {
 	Value any
 }
 
+// isEmpty reports whether there is no value. A number or a bool of PocketBase cannot be without one: it is 0 or false.
+func (v CustomValue) isEmpty() bool {
+	encoded, err := wire.AppendJSON(nil, v.Value)
+	return err == nil && slices.Contains([]string{"null", "0", "false", `""`, "[]"}, string(encoded))
+}
+
 // MarshalJSON encodes the contact object of the API.
 func (c *Contact) MarshalJSON() ([]byte, error) {
 	return c.AppendJSON(nil)

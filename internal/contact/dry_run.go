@@ -3,6 +3,7 @@ package contact
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,7 +53,7 @@ func NewDryRun(app core.App, tenantID string) (_ *DryRun, err error) {
 // dryRunPrefix begins the names of folders that backups leave out.
 const dryRunPrefix = ".contactbase.dry-run-"
 
-const tablesSQL = "SELECT `sql` FROM `sqlite_schema` WHERE `sql` IS NOT NULL AND (`name` = 'contacts' OR `tbl_name` = 'contacts' AND `sql` LIKE 'CREATE UNIQUE%' " +
+const tablesSQL = "SELECT `sql` FROM `sqlite_schema` WHERE `sql` IS NOT NULL AND (`name` IN ('contacts', 'idx_contacts_phone') OR `tbl_name` = 'contacts' AND `sql` LIKE 'CREATE UNIQUE%' " +
 	"OR `tbl_name` = '_contactSearch' AND `type` IN ('table', 'index')) ORDER BY `type` DESC" // tables first
 
 // makeTables makes the tables as they are in data.db.
@@ -61,7 +62,8 @@ func (d *DryRun) makeTables() error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF"}, definitions...) {
+	const named = "CREATE TABLE `named` (`contact` TEXT PRIMARY KEY, `number` INTEGER NOT NULL) WITHOUT ROWID"
+	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", named}, definitions...) {
 		if _, err := d.plan.earlier.ExecContext(context.Background(), statement); err != nil {
 			return err
 		}
@@ -123,6 +125,25 @@ func (d *DryRun) keep() error {
 	}
 	p.changes, p.made = nil, overlay{}
 	return tx.Commit()
+}
+
+// Name gives contacts numbers, and returns the numbers of those that had one.
+func (d *DryRun) Name(numbers map[string]int) (before map[string]int, err error) {
+	encoded, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, err
+	}
+	before = map[string]int{}
+	err = sqlite.Each(d.plan.earlier, "SELECT `contact`, `number` FROM `named` WHERE `contact` IN (SELECT `key` FROM json_each(?))", func(rows *sql.Rows) error {
+		contact, number := "", 0
+		err := rows.Scan(&contact, &number)
+		before[contact] = number
+		return err
+	}, string(encoded))
+	if err == nil {
+		_, err = d.plan.earlier.ExecContext(context.Background(), "INSERT OR IGNORE INTO `named` SELECT `key`, `value` FROM json_each(?)", string(encoded))
+	}
+	return before, err
 }
 
 // Close ends the dry run.

@@ -24,7 +24,7 @@ func (p *plan) findBy(key Key) (*Contact, error) {
 		return nil, nil
 	}
 	made := p.made.find(key)
-	if made != nil && key.Field != Email || key.Field == ID && p.made.has(key.Value) {
+	if made != nil && !key.isShared() || key.Field == ID && p.made.has(key.Value) {
 		return made, nil
 	}
 	stored, err := p.findStored(key)
@@ -44,7 +44,7 @@ func (p *plan) findStored(key Key) (*Contact, error) {
 		if err = failed; !changed {
 			break
 		}
-		if key.Field != Email {
+		if !key.isShared() {
 			found = nil
 			break
 		}
@@ -83,11 +83,14 @@ func (p *plan) findEarlier(key Key) (*Contact, error) {
 	if found == nil || !p.made.has(found.ID) || err != nil {
 		return found, err
 	}
-	if key.Field != Email {
+	if !key.isShared() {
 		return nil, nil
 	}
 	return p.read(p.earlier, key, slices.Collect(maps.Keys(p.made.contacts)))
 }
+
+// isShared reports whether several contacts may have the key.
+func (k Key) isShared() bool { return k.Field == Email || k.Field == Phone }
 
 // folded returns the key with an email address as it is stored in search rows.
 func (k Key) folded() Key {
@@ -99,9 +102,9 @@ func (k Key) folded() Key {
 
 // read reads the contact that a key finds, without those with some ids, nil if there is none.
 func (p *plan) read(tx sqlite.Reader, key Key, without []string) (*Contact, error) {
-	by := map[string]string{ID: byID, ExternalID: byExternalID, Email: byEmail}[key.Field]
+	by := oneBy[key.Field]
 	if without != nil {
-		by = byEmailWithout
+		by = otherBy[key.Field]
 	}
 	found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
 		args := []any{p.tenantID, key.folded().Value}
@@ -126,6 +129,8 @@ var manyBy = map[string]string{
 	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",
 	Email: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT s.`contact` FROM `_contactSearch` s " +
 		"WHERE s.`tenant` = ?1 AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1)",
+	Phone: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT o.`id` FROM `contacts` o " +
+		"WHERE o.`tenant` = ?1 AND o.`phone` = j.`value` AND o.`phone` != '' ORDER BY o.`created`, o.`id` LIMIT 1)",
 }
 
 // keysOf returns the keys of the items, and the external ids that they set.
@@ -147,7 +152,7 @@ func keysOf(items []Item) prefetch {
 // load reads the contacts that many items may find, and those that have the external ids that they set.
 func (p *plan) load(items []Item) error {
 	p.stored = keysOf(items)
-	for _, field := range []string{ID, ExternalID, Email} {
+	for _, field := range []string{ID, ExternalID, Email, Phone} {
 		var values []string
 		for key := range p.stored {
 			if key.Field == field {
@@ -164,7 +169,7 @@ func (p *plan) load(items []Item) error {
 			return err
 		}
 		for _, c := range found {
-			value := map[string]string{ID: c.ID, ExternalID: c.ExternalID, Email: search.FoldEmail(c.Email)}[field]
+			value := map[string]string{ID: c.ID, ExternalID: c.ExternalID, Email: search.FoldEmail(c.Email), Phone: c.Phone}[field]
 			p.stored[Key{field, value}] = c
 		}
 	}

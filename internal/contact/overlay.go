@@ -3,24 +3,22 @@ package contact
 import (
 	"cmp"
 	"slices"
-
-	"contactbase/internal/contact/search"
 )
 
 // overlay has the contacts that earlier items of a plan have made, changed or deleted, as they are after these items. Its maps are nil until
 // there is one.
 type overlay struct {
-	contacts     map[string]*Contact   // by id; nil for a deleted one
-	byExternalID map[string]*Contact   // those that have one
-	byEmail      map[string][]*Contact // by the folded address
-	holders      map[indexed]string    // the id of the contact that has a key in an admin's unique index
-	keys         map[indexed]string    // by a contact's id, its key in such an index; "" for none
+	contacts     map[string]*Contact // by id; nil for a deleted one
+	byExternalID map[string]*Contact // those that have one
+	shared       map[Key][]*Contact  // by the folded email address, and by the phone number
+	holders      map[indexed]string  // the id of the contact that has a key in an admin's unique index
+	keys         map[indexed]string  // by a contact's id, its key in such an index; "" for none
 }
 
 // put replaces a contact, nil for a new one, by what it is after an item.
 func (o *overlay) put(before, after *Contact) {
 	if o.contacts == nil {
-		o.contacts, o.byExternalID, o.byEmail = map[string]*Contact{}, map[string]*Contact{}, map[string][]*Contact{}
+		o.contacts, o.byExternalID, o.shared = map[string]*Contact{}, map[string]*Contact{}, map[Key][]*Contact{}
 	}
 	if before != nil {
 		o.drop(before)
@@ -29,8 +27,8 @@ func (o *overlay) put(before, after *Contact) {
 	if after.ExternalID != "" {
 		o.byExternalID[after.ExternalID] = after
 	}
-	if email := search.FoldEmail(after.Email); email != "" {
-		o.byEmail[email] = append(o.byEmail[email], after)
+	for _, key := range after.shared() {
+		o.shared[key] = append(o.shared[key], after)
 	}
 }
 
@@ -71,10 +69,23 @@ func (o *overlay) drop(c *Contact) {
 	if known := o.byExternalID[c.ExternalID]; known != nil && known.ID == c.ID {
 		delete(o.byExternalID, c.ExternalID)
 	}
-	email := search.FoldEmail(c.Email)
-	if len(o.byEmail[email]) > 0 {
-		o.byEmail[email] = slices.DeleteFunc(o.byEmail[email], func(other *Contact) bool { return other.ID == c.ID })
+	for _, key := range c.shared() {
+		if len(o.shared[key]) > 0 {
+			o.shared[key] = slices.DeleteFunc(o.shared[key], func(other *Contact) bool { return other.ID == c.ID })
+		}
 	}
+}
+
+// shared returns the keys of a contact that others may have, too.
+func (c *Contact) shared() []Key {
+	keys := make([]Key, 0, 2)
+	if c.Email != "" {
+		keys = append(keys, Key{Email, c.Email}.folded())
+	}
+	if c.Phone != "" {
+		keys = append(keys, Key{Phone, c.Phone})
+	}
+	return keys
 }
 
 // has reports whether an item has made, changed or deleted the contact.
@@ -91,7 +102,7 @@ func (o *overlay) find(key Key) *Contact {
 	case ExternalID:
 		return o.byExternalID[key.Value]
 	default:
-		return oldest(o.byEmail[search.FoldEmail(key.Value)]...)
+		return oldest(o.shared[key.folded()]...)
 	}
 }
 

@@ -3,6 +3,7 @@ package contact
 import (
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,14 +26,15 @@ const (
 	Delete Action = "delete" // of the contact that the keys find
 )
 
-// Key finds contacts by a field: ID, ExternalID or Email.
+// Key finds contacts by a field: ID, ExternalID, Email or Phone.
 type Key struct{ Field, Value string }
 
-// The fields of keys. Several contacts may share an email address: the oldest one counts.
+// The fields of keys. Several contacts may share an email address or a phone number: the oldest one counts.
 const (
 	ID         = "id"
 	ExternalID = "externalId"
 	Email      = "email"
+	Phone      = "phone"
 )
 
 // Item is a change that a caller asks for.
@@ -41,6 +43,7 @@ type Item struct {
 	Keys    []Key               // the first that finds a contact counts
 	Changes Changes             // what to write
 	New     Changes             // what an Upsert writes to a new contact; nil for Changes
+	Fill    bool                // whether Changes are written only to fields of an existing contact that have no value
 	Matches func(*Contact) bool // reports whether the contact, nil if there is none, is as the caller expects; nil for any
 	Wrong   *fault.Error        // why the item is invalid; nil if it is valid
 }
@@ -138,8 +141,11 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 		return Result{Status: Deleted, Contact: found}, nil
 	}
 	c := &change{item: index, before: found, sets: item.Changes, now: time.Now()}
-	if found == nil && item.New != nil {
+	switch {
+	case found == nil && item.New != nil:
 		c.sets = item.New
+	case found != nil && item.Fill:
+		c.sets = found.lacking(item.Changes)
 	}
 	if wrong := p.known(c.sets); wrong != nil {
 		return failed(fault.InvalidContact(wrong)), nil
@@ -201,6 +207,22 @@ func (p *plan) update(c *change) (Status, error) {
 	c.after.Updated = stamp.Shown(at)
 	p.stamp(c)
 	return Updated, err
+}
+
+// lacking returns the changes of fields in which the contact has no value.
+func (c *Contact) lacking(changes Changes) Changes {
+	lacking := maps.Clone(changes)
+	for _, field := range Fields {
+		if field.Value(c) != "" {
+			delete(lacking, field.Name)
+		}
+	}
+	for _, field := range c.Custom {
+		if !field.isEmpty() {
+			delete(lacking, field.Name)
+		}
+	}
+	return lacking
 }
 
 // apply sets the fields of a contact, and checks it. The error is a fault.Fields if it is invalid.

@@ -16,10 +16,18 @@ import (
 const (
 	byID         = "`contacts` c WHERE c.`tenant` = ? AND c.`id` = ?"
 	byExternalID = "`contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''"
+	withEmail    = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
+	withPhone    = "`contacts` c WHERE c.`tenant` = ? AND c.`phone` = ? AND c.`phone` != ''"
 
-	withEmail      = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
-	byEmail        = withEmail + " ORDER BY s.`seq` LIMIT 1"
-	byEmailWithout = withEmail + " AND c.`id` NOT IN (SELECT `value` FROM json_each(?)) ORDER BY s.`seq` LIMIT 1"
+	oldestByEmail = " ORDER BY s.`seq` LIMIT 1"
+	oldestByPhone = " ORDER BY c.`created`, c.`id` LIMIT 1"
+	withoutSome   = " AND c.`id` NOT IN (SELECT `value` FROM json_each(?))"
+)
+
+// oneBy has how the contact of a key is found, by the key's field. otherBy leaves out contacts with some ids.
+var (
+	oneBy   = map[string]string{ID: byID, ExternalID: byExternalID, Email: withEmail + oldestByEmail, Phone: withPhone + oldestByPhone}
+	otherBy = map[string]string{Email: withEmail + withoutSome + oldestByEmail, Phone: withPhone + withoutSome + oldestByPhone}
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.
