@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,29 +30,27 @@ func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app), contactIndex(app))
 }
 
-var matches = []string{"id", "externalId", "email"}
-
 // importing holds the flags of the command import.
 type importing struct {
 	app           core.App
+	source        imports.Source
+	choices       sheet.Choices
 	columns       []string
 	ignoreUnknown bool
-	match         string
 	dryRun        bool
 	refused       string
-	sheet         string
 }
 
 func contactImport(app core.App) *cobra.Command {
 	i := &importing{app: app}
 	command := &cobra.Command{
 		Use:   "import TENANT FILE",
-		Short: "Create and update contacts from a CSV file or an Excel workbook",
-		Long: "Create and update contacts from a CSV file or an Excel workbook. The command recognizes column headings in " +
-			"English, German, French and Spanish. It prints the mapping before it writes anything, and stops at an unrecognized column unless " +
-			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
+		Short: "Create and update contacts from a CSV file, an Excel workbook or vCards",
+		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes column headings in seven languages. It prints " +
+			"the mapping before it writes anything, and stops at an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes " +
+			"nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
-			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
+			"  contactbase contact import Acme contacts.csv --country DE --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -62,52 +59,54 @@ func contactImport(app core.App) *cobra.Command {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	command.Flags().StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
-	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
-	command.Flags().StringVar(&i.match, "match", "", "match rows to contacts by "+alternatives(matches)+" (default: id for files from contact export, "+
-		"otherwise externalId if mapped, otherwise email)")
-	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
-	command.Flags().StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
-	command.Flags().StringVar(&i.sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
-	choices(command, "match", matches)
+	flags := command.Flags()
+	flags.StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
+	flags.BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
+	flags.StringVar(&i.choices.Match, "match", "", "match rows to contacts by "+alternatives(sheet.Matches)+" (default: row by row, id for files from contact export, "+
+		"otherwise externalId, otherwise email)")
+	flags.StringVar(&i.choices.Existing, "existing", "", alternatives(sheet.Existing)+" contacts that exist; fill sets only empty fields (default: update)")
+	flags.StringVar(&i.choices.New, "new", "", alternatives(sheet.New)+" contacts that do not exist (default: create)")
+	flags.StringVar(&i.choices.Country, "country", "", "read national phone numbers of this country, for example DE (default: the country of the tenant)")
+	flags.BoolVar(&i.choices.Strict, "strict", false, "refuse a row with an invalid phone, company or custom field instead of leaving out the value")
+	flags.IntVar(&i.source.Headings, "headings", 0, "the row with the column headings (default: the first of 20 rows that looks like it)")
+	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
+	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
+	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
+	choices(command, "match", sheet.Matches)
+	choices(command, "existing", sheet.Existing)
+	choices(command, "new", sheet.New)
 	return command
 }
 
 func (i *importing) run(command *cobra.Command, tenantName, name string) error {
-	if i.match != "" {
-		if err := oneOf("match", matches, i.match); err != nil {
-			return err
-		}
-	}
 	owner, err := tenant.Find(i.app, tenantName)
 	if err != nil {
 		return err
 	}
-	file, err := os.Open(name)
+	source, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	if err := i.checkRefused(file); err != nil {
+	defer func() { _ = source.Close() }()
+	if err := i.checkRefused(source); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
-	reader, err := imports.Open(command.Context(), i.app, i.sheet, file)
+	i.source.Name = filepath.Base(name)
+	file, err := imports.Open(command.Context(), i.app, i.source, i.named(), source)
 	if err != nil {
 		return withoutCode(err)
 	}
-	defer func() { _ = reader.Close() }()
-	columns := reader.Columns
-	mapping, unknown, err := i.mapping(columns)
-	if err != nil {
+	defer func() { _ = file.Close() }()
+	if err := i.choose(file); err != nil {
 		return err
 	}
-	if err := i.announce(command, columns, mapping, unknown); err != nil {
+	if err := i.announce(command, file); err != nil {
 		return err
 	}
-	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
+	if err := i.choices.Check(i.app, len(file.Columns)); err != nil {
 		return withoutCode(err)
 	}
-	stored, err := imports.StoreRows(command.Context(), i.app, owner.Id, filepath.Base(name), reader)
+	stored, err := file.Store(command.Context(), i.app, owner.Id)
 	if err != nil {
 		return withoutCode(err)
 	}
@@ -115,10 +114,19 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if i.dryRun {
 		begin = imports.Check
 	}
-	if err := begin(i.app, stored.ID, mapping, i.match); err != nil {
+	if err := begin(i.app, stored.ID, i.choices); err != nil {
 		return errors.Join(withoutCode(err), imports.Cancel(command.Context(), i.app, stored.ID))
 	}
 	return i.follow(command, stored.ID)
+}
+
+// named returns the columns that --column names.
+func (i *importing) named() (columns []string) {
+	for _, pair := range i.columns {
+		column, _, _ := strings.Cut(pair, "=")
+		columns = append(columns, column)
+	}
+	return columns
 }
 
 // checkRefused returns an error if the rejected rows could not be written after the import.
@@ -147,83 +155,74 @@ func (i *importing) checkRefused(source *os.File) error {
 	return nil
 }
 
-// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose.
-func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []string, err error) {
-	given := map[int]string{}
+// choose sets the fields of the columns, as the flags have them.
+func (i *importing) choose(file *imports.File) error {
+	chosen := map[int]string{}
 	for _, pair := range i.columns {
-		column, field, found := strings.Cut(pair, "=")
-		place := slices.Index(columns, column)
-		if !found || place < 0 {
-			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(columns, ", "))
+		at := strings.LastIndexByte(pair, '=')
+		place := slices.Index(file.Columns, pair[:max(at, 0)])
+		if at < 0 || place < 0 {
+			return fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(file.Columns, ", "))
 		}
-		given[place] = field
+		chosen[place] = pair[at+1:]
 	}
-	mapping, unknown, err = sheet.Complete(i.app, columns, given, i.match)
+	file.Choose(file.Columns, chosen)
 	if i.ignoreUnknown {
-		unknown = nil
+		file.Unknown = []string{}
 	}
-	i.match = cmp.Or(i.match, mapping.DefaultMatch())
-	return mapping, unknown, err
+	i.choices.Mapping = file.Mapping
+	return nil
 }
 
 // announce prints which column becomes which field, before anything is written. The error names the unknown columns.
-func (i *importing) announce(command *cobra.Command, columns []string, mapping sheet.Mapping, unknown []string) error {
+func (i *importing) announce(command *cobra.Command, file *imports.File) error {
 	out := command.OutOrStdout()
 	if asJSON(command) {
 		out = command.ErrOrStderr()
 	}
-	mapped, ignored := i.shown(columns, mapping, unknown)
+	for _, text := range file.Above {
+		fmt.Fprintf(out, "above the headings in row %d, not imported: %s\n", file.Headings, text)
+	}
+	mapped, ignored := shown(file.Columns, file.Mapping, file.Unknown)
 	for _, p := range mapped {
 		fmt.Fprintf(out, "%s → %s\n", p.name, p.value)
 	}
 	for _, column := range ignored {
 		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
 	}
-	if len(unknown) == 0 {
+	for _, text := range slices.Concat(file.Warnings, file.Remarks) {
+		fmt.Fprintln(out, text)
+	}
+	if len(file.Unknown) == 0 {
 		return nil
 	}
-	wrong := i.unmapped(mapping, unknown)
+	wrong := unmapped(file.Unknown)
 	if asJSON(command) {
-		return errors.Join(printOne(command, i.answer(&imports.Import{Columns: columns, Mapping: mapping}, unknown)), wrong)
+		read := &imports.Import{Columns: file.Columns, Choices: i.choices, Headings: file.Headings, Above: file.Above}
+		return errors.Join(printOne(command, i.answer(read, file.Unknown)), wrong)
 	}
 	return wrong
 }
 
-// unmapped returns the error that names the columns without a field: those not recognized, and those whose field another column has.
-func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
-	var unrecognized, repeated []string
+// unmapped returns the error that names the columns that are not recognized.
+func unmapped(columns []string) error {
+	var quoted []string
 	example := ""
 	for _, column := range columns {
-		alone, err := sheet.Suggest(i.app, []string{column})
-		if err != nil {
-			return err
-		}
-		if field := alone[0]; field != "" && slices.Contains(mapping, field) {
-			repeated = append(repeated, fmt.Sprintf("%q (%s)", column, field))
-			continue
-		}
-		unrecognized = append(unrecognized, strconv.Quote(column))
-		if example == "" && !strings.ContainsAny(column, "='") { // that a shell or --column would misread
+		quoted = append(quoted, strconv.Quote(column))
+		if example == "" && !strings.ContainsAny(column, "'") { // that a shell would misread
 			example = column
 		}
 	}
-	var wrong []string
 	advice := "Rename these columns, or skip them all with --ignoreUnknown"
-	if len(repeated) > 0 {
-		wrong = append(wrong, "columns for which another column already has the field: "+strings.Join(repeated, ", "))
-		advice = "Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown"
-	}
-	if len(unrecognized) > 0 {
-		wrong = slices.Insert(wrong, 0, "columns not recognized: "+strings.Join(unrecognized, ", "))
-	}
 	if example != "" {
 		advice = fmt.Sprintf("Map a column with --column '%s=FIELD', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
 	}
-	return fmt.Errorf("%s. Nothing was imported. %s", strings.Join(wrong, "; "), advice)
+	return fmt.Errorf("columns not recognized: %s. Nothing was imported. %s", strings.Join(quoted, ", "), advice)
 }
 
 // shown returns the field of each imported column, and the other columns except the unknown ones.
-func (i *importing) shown(columns []string, mapping sheet.Mapping, unknown []string) (mapped row, ignored []string) {
+func shown(columns []string, mapping sheet.Mapping, unknown []string) (mapped row, ignored []string) {
 	mapped, ignored = row{}, []string{}
 	for place, column := range columns {
 		switch {
@@ -277,7 +276,10 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		return errors.New("the import was cancelled; rows already applied stay")
 	}
 	for _, refusal := range over.Refusals {
-		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", refusal.Row, refusal.Reason)
+		fmt.Fprintf(command.ErrOrStderr(), "row %d is refused: %s\n", refusal.Row, refusal.Reason)
+	}
+	for _, note := range over.Notes {
+		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", note.Row, note.Text)
 	}
 	if i.refused != "" {
 		format := over.Format
@@ -297,12 +299,15 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	if !asJSON(command) { // announce has printed the columns
 		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
 	}
-	return printOne(command, answer)
+	if err := printOne(command, answer); err != nil || over.RowsRefused == 0 {
+		return err
+	}
+	return fmt.Errorf("%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total)
 }
 
 // answer returns the command's report on an import.
 func (i *importing) answer(of *imports.Import, unknown []string) row {
-	mapped, ignored := i.shown(of.Columns, of.Mapping, unknown)
+	mapped, ignored := shown(of.Columns, of.Mapping, unknown)
 	return row{
 		{"id", of.ID},
 		{"rows", of.Total},
@@ -310,31 +315,38 @@ func (i *importing) answer(of *imports.Import, unknown []string) row {
 		{"updated", of.RowsUpdated},
 		{"unchanged", of.RowsUnchanged},
 		{"refused", of.RowsRefused},
+		{"repeated", of.RowsRepeated},
+		{"skipped", of.RowsSkipped},
+		{"warnings", of.Warnings},
 		{"dryRun", i.dryRun},
-		{"match", i.match},
+		{"match", i.choices.Match},
+		{"headings", of.Headings},
+		{"above", append([]string{}, of.Above...)},
 		{"mapping", mapped},
 		{"ignored", ignored},
 		{"unknown", unknown},
 	}
 }
 
-// withoutCode returns a fault without its code, about the flag --match if that is at fault, and other errors unchanged.
+// withoutCode returns a fault without its code, about the flag that is at fault if there is one, and other errors unchanged.
 func withoutCode(err error) error {
 	var f *fault.Error
-	if errors.As(err, &f) {
-		if match, is := f.Fields["match"]; is {
-			return errors.New("--match " + match.Message)
-		}
-		return errors.New(f.Message)
+	if !errors.As(err, &f) {
+		return err
 	}
-	return err
+	for _, flag := range []string{"match", "existing", "new", "country"} {
+		if wrong, is := f.Fields[flag]; is {
+			return errors.New("--" + flag + " " + wrong.Message)
+		}
+	}
+	return errors.New(f.Message)
 }
 
 func contactExport(app core.App) *cobra.Command {
 	filters := url.Values{}
 	command := &cobra.Command{
 		Use:     "export TENANT FILE",
-		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx) or a CSV file, or as CSV to standard output with -",
+		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx), vCards (.vcf) or a CSV file, or as CSV to standard output with -",
 		Example: "  contactbase contact export Acme contacts.xlsx\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 	}
 	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")

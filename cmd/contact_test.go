@@ -62,7 +62,11 @@ func TestRefusedFlagsOfContacts(t *testing.T) {
 	for says, args := range map[string][]string{
 		"--filter must be NAME=VALUE": {"export", "Acme", "-", "--filter", "q"},
 		"--filter updatedsince: is not a parameter of this request; the filters are createdBefore, ": {"export", "Acme", "-", "--filter", "updatedsince=2026"},
-		`--match must be id, externalId or email, not "phone"`:                                       {"import", "Acme", file, "--match", "phone"},
+		"--match must be one of id, externalId, email, phone, none":                                  {"import", "Acme", file, "--match", "name"},
+		"--existing must be one of update, fill, skip":                                               {"import", "Acme", file, "--existing", "x"},
+		"--new must be one of create, skip":                                                          {"import", "Acme", file, "--new", "x"},
+		"--country must be the two letters of a country":                                             {"import", "Acme", file, "--country", "Germany"},
+		"The file cannot be read: its row 3 is blank":                                                {"import", "Acme", file, "--headings", "3"},
 		"--match must be a field that a column is mapped to":                                         {"import", "Acme", file, "--match", "email"},
 	} {
 		command := NewContactCommand(app)
@@ -134,11 +138,9 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
 	for headings, want := range map[string]string{
-		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=FIELD', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
-		"name;;email":   `columns not recognized: "". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
-		"name;a=b":      `columns not recognized: "a=b". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
-		"E-Mail;Email":  `columns for which another column already has the field: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
-		"Company;Firma;X": `columns not recognized: "X"; columns for which another column already has the field: "Firma" (company). Nothing was imported. ` +
+		"name;;Notizen": `columns not recognized: "Notizen". Nothing was imported. Map a column with --column 'Notizen=FIELD', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
+		"name;it's":     `columns not recognized: "it's". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
+		"Company;Firma;E-Mail;Email;;X": `columns not recognized: "X". Nothing was imported. ` +
 			`Map a column with --column 'X=FIELD', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
 	} {
 		file := filepath.Join(t.TempDir(), "contacts.csv")
@@ -188,16 +190,16 @@ func TestWorkbookCommands(t *testing.T) {
 	if _, err := do("import", "Acme", renamed, "--sheet", "Other"); err == nil || !strings.Contains(err.Error(), `choose one of "Contacts"`) {
 		t.Errorf("another sheet: %v", err)
 	}
-	if err := os.WriteFile(file, []byte("name,email\nBob,nonsense\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name,email\nBob,nonsense@\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := do("import", "Acme", file, "--refused", refused); err != nil {
-		t.Error(err)
+	if _, err := do("import", "Acme", file, "--refused", refused); err == nil || !strings.Contains(err.Error(), "1 of 1 rows were refused") {
+		t.Errorf("with a refused row the command ends with %v", err)
 	}
 	if listed, err := imports.List(app, acme); err != nil || listed[0].Name != "contacts.XLSX" {
 		t.Errorf("the list of imports has %q (%v), not the file's name alone", listed[0].Name, err)
 	}
-	if out, err := do("import", "Acme", refused, "--dryRun", "--json"); err != nil || !strings.Contains(out, `"refused": 1`) {
+	if out, err := do("import", "Acme", refused, "--dryRun", "--json"); err == nil || !strings.Contains(out, `"refused": 1`) {
 		t.Errorf("the refused rows: %s (%v)", out, err)
 	}
 }
@@ -219,7 +221,7 @@ func TestImportPrintsItsMapping(t *testing.T) {
 		{[]string{"--dryRun", "--ignoreUnknown"}, false, []string{"Firma → company", "Notizen is not imported", "created    1"}, 0},
 		{[]string{"--json", "--dryRun", "--ignoreUnknown"}, false, []string{json, `"ignored":["Notizen"]`, `"unknown":[]`, `"created":1`, `"refused":0`, `"dryRun":true`}, 0},
 		{[]string{"--json", "--column", "Notizen="}, false, []string{json, `"ignored":["Notizen"]`, `"created":1`, `"updated":0`, `"unchanged":0`}, 1},
-		{[]string{"--json", "--column", "Notizen=company"}, true, []string{`"Notizen":"company"`, `"unknown":["Firma"]`}, 0},
+		{[]string{"--json", "--column", "Notizen=company"}, false, []string{`"Notizen":"company"`, `"ignored":["Firma"]`, `"unknown":[]`}, 1},
 		{[]string{"--json", "--column", "Notizen=company", "--column", "Firma="}, false, []string{`"Notizen":"company"`, `"ignored":["Firma"]`}, 1},
 	} {
 		app := testkit.NewApp(t)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"contactbase/internal/sqlite"
+
 	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
@@ -26,6 +28,15 @@ func (t *Tenant) Name() string { return t.GetString("name") }
 
 // RateLimit returns the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
+
+// CountryOf returns the two letters of a tenant's country, "" if it has none or there is no such tenant.
+func CountryOf(app core.App, id string) (string, error) {
+	countries, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT `country` FROM `tenants` WHERE `id` = ?", id)
+	if err != nil || len(countries) == 0 {
+		return "", err
+	}
+	return countries[0], nil
+}
 
 // Find returns the tenant with this id or, failing that, the only one with this name.
 func Find(app core.App, idOrName string) (*Tenant, error) {

@@ -2,7 +2,6 @@ package xlsx
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"strconv"
 )
@@ -84,7 +83,10 @@ func (r *Reader) cells() (cells []string, err error) {
 	}
 }
 
-// cell returns the text of the cell that has begun, as people see it.
+// NoResult is the text of a formula whose result the workbook does not have.
+const NoResult = "#NORESULT!"
+
+// cell returns the text of the cell that has begun, as people see it: of a formula its result, an error such as #N/A, or NoResult.
 func (r *Reader) cell(element xml.StartElement) (string, error) {
 	c, err := r.sheet.content("c")
 	if err != nil {
@@ -92,7 +94,7 @@ func (r *Reader) cell(element xml.StartElement) (string, error) {
 	}
 	kind := attribute(element, "t")
 	if c.formula && c.text == "" && kind != "str" {
-		return "", errors.New("its formula has no result yet: open the workbook in your spreadsheet program and save it, then import it again")
+		return NoResult, nil
 	}
 	switch kind {
 	case "s":
@@ -102,7 +104,7 @@ func (r *Reader) cell(element xml.StartElement) (string, error) {
 	case "b":
 		return map[bool]string{true: "TRUE", false: "FALSE"}[c.text == "1" || c.text == "true"], nil
 	case "e":
-		return "", fmt.Errorf("%s is an error; correct or clear it, then import the workbook again", c.text)
+		return c.text, nil
 	}
 	shown := format{}
 	if style, err := strconv.Atoi(attribute(element, "s")); err == nil && style >= 0 && style < len(r.formats) {

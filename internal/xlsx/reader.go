@@ -24,11 +24,13 @@ const (
 	maxRows      = 1 << 20   // that Excel reads
 	maxColumns   = 1 << 14
 	maxFormats   = 65_490 // formats of cells, and formats of numbers, that Excel reads
-	maxNamed     = 50     // sheets that an error names
+	maxNamed     = 50     // sheets that Reader names
 )
 
 // Reader reads the rows of a sheet.
 type Reader struct {
+	Sheets []string // the names of the first sheets of the workbook, quoted
+
 	file     *Temporary
 	shared   *shared
 	formats  []format // by the style of a cell
@@ -139,7 +141,6 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 			worksheets[part.id] = part.target
 		}
 	}
-	var names []string
 	first, isFirstVisible := "", false
 	err = parts.each(book, maxSmallPart, func(element xml.StartElement) error {
 		switch element.Name.Local {
@@ -151,7 +152,7 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 				return nil
 			}
 			called, state := attribute(element, "name"), attribute(element, "state")
-			names = append(names[:min(len(names), maxNamed)], strconv.Quote(called))
+			r.Sheets = append(r.Sheets[:min(len(r.Sheets), maxNamed)], strconv.Quote(called))
 			if sheet == "" && strings.EqualFold(called, name) {
 				sheet = target
 			}
@@ -170,7 +171,7 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 	case name == "":
 		return first, nil
 	case sheet == "":
-		return "", fmt.Errorf("it has no sheet named %q; choose one of %s", name, strings.Join(names, ", "))
+		return "", fmt.Errorf("it has no sheet named %q; choose one of %s", name, strings.Join(r.Sheets, ", "))
 	}
 	return sheet, nil
 }

@@ -2,11 +2,14 @@ package integrations
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -28,11 +31,16 @@ const (
 
 	csvType      = "text/csv; charset=utf-8"
 	workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	vCardType    = "text/vcard; charset=utf-8"
 )
 
 // storeImport stores the uploaded file.
 func (s *server) storeImport(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
+	source, err := sourceOf(values)
+	if err != nil {
+		return err
+	}
 	file, err := receiveSheet(e)
 	if err != nil {
 		return err
@@ -45,11 +53,25 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 	defer end()
 	ctx, stop := whileSignedIn(e)
 	defer stop()
-	stored, err := imports.Store(ctx, e.App, values.Get("tenant"), values.Get("name"), values.Get("sheet"), file)
+	stored, err := imports.Store(ctx, e.App, values.Get("tenant"), source, file)
 	if err != nil {
 		return err
 	}
 	return envelope.WriteData(e, stored)
+}
+
+// sourceOf returns the part of the uploaded file that is imported.
+func sourceOf(values url.Values) (imports.Source, error) {
+	source := imports.Source{Name: values.Get("name"), Sheet: values.Get("sheet")}
+	text := values.Get("headings")
+	if text == "" {
+		return source, nil
+	}
+	var err error
+	if source.Headings, err = strconv.Atoi(text); err != nil || source.Headings < 1 {
+		return source, fault.InvalidParameters(fault.Fields{"headings": {Code: fault.CodeInvalidValue, Message: "must be the number of the row that has the names of the columns"}})
+	}
+	return source, nil
 }
 
 // receiveSheet returns the uploaded file once all of it has arrived. The caller closes it.
@@ -92,15 +114,12 @@ func (s *server) checkImport(e *core.RequestEvent) error { return s.beginImport(
 
 func (s *server) startImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Start) }
 
-func (s *server) beginImport(e *core.RequestEvent, begin func(app core.App, id string, mapping sheet.Mapping, match string) error) error {
-	var input struct {
-		Mapping sheet.Mapping `json:"mapping"`
-		Match   string        `json:"match"`
-	}
-	if err := readAdmin(e, &input); err != nil {
+func (s *server) beginImport(e *core.RequestEvent, begin func(app core.App, id string, choices sheet.Choices) error) error {
+	var choices sheet.Choices
+	if err := readAdmin(e, &choices); err != nil {
 		return err
 	}
-	if err := begin(e.App, e.Request.PathValue("id"), input.Mapping, input.Match); err != nil {
+	if err := begin(e.App, e.Request.PathValue("id"), choices); err != nil {
 		return err
 	}
 	s.Imports.Wake()
@@ -123,9 +142,6 @@ func (s *server) readRefused(e *core.RequestEvent) error {
 	return writeSheet(e, "refused", found.Format, func(to io.Writer) error { return imports.WriteRefused(e.App, found.ID, found.Format, to) })
 }
 
-// exportFormats are the values of the parameter format.
-var exportFormats = map[string]sheet.Format{"": sheet.CSV, "csv": sheet.CSV, "xlsx": sheet.Workbook}
-
 // exportContacts answers with the contacts that the filters select, as a file.
 func (s *server) exportContacts(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
@@ -133,9 +149,9 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	format, ok := exportFormats[values.Get("format")]
+	format, ok := sheet.Formats[cmp.Or(values.Get("format"), "csv")]
 	if !ok {
-		return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv or xlsx"}})
+		return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv, xlsx or vcf"}})
 	}
 	values.Del("tenant")
 	values.Del("format")
@@ -155,7 +171,10 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 // writeSheet answers with a file. A workbook is written to a temporary file first, so that contacts that do not fit in one get an error.
 func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write func(to io.Writer) error) error {
 	contentType := csvType
-	if format == sheet.Workbook {
+	switch format {
+	case sheet.VCard:
+		contentType = vCardType
+	case sheet.Workbook:
 		file, err := xlsx.NewTemporary(e.App.DataDir())
 		if err != nil {
 			return err

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/wire"
@@ -25,41 +28,71 @@ type page struct {
 	from    int // the index of the first row of the page
 	items   []contact.Item
 	cells   [][]string
-	numbers []int // of the rows, as a spreadsheet shows them
+	numbers []int            // of the rows, as a spreadsheet shows them
+	read    map[int]remark   // by the index of the row: what the reader of the file has found
+	notes   map[int][]string // by the index in the page: warnings
+}
+
+// remark is what the reader of a file says about a row.
+type remark struct {
+	Refused string `json:"refused,omitempty"`
+	Warning string `json:"warning,omitempty"`
 }
 
 // readPage reads the stored page from a row on, and parses its rows. It returns nil if no rows are left.
 func (i *Import) readPage(app core.App, from int) (*page, error) {
-	p, encoded, numbers := &page{from: from}, "", ""
+	p, encoded, numbers, remarks := &page{from: from, notes: map[int][]string{}}, "", "", ""
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
-		"SELECT `first`, `rows`, `numbers` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
-		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded, &numbers) }, i.ID, from)
+		"SELECT `first`, `rows`, `numbers`, `remarks` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
+		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded, &numbers, &remarks) }, i.ID, from)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
 	if encoded == "" {
 		return nil, nil
 	}
-	if err := errors.Join(json.Unmarshal([]byte(encoded), &p.cells), json.Unmarshal([]byte(numbers), &p.numbers)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(encoded), &p.cells), json.Unmarshal([]byte(numbers), &p.numbers), json.Unmarshal([]byte(remarks), &p.read)); err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
 	if from-p.first >= len(p.cells) {
 		return nil, nil
 	}
 	p.cells, p.numbers = p.cells[from-p.first:], p.numbers[from-p.first:]
-	parser, err := i.Mapping.Parser(app, i.Match)
+	return p, p.parse(app, i)
+}
+
+// parse makes items of the rows.
+func (p *page) parse(app core.App, i *Import) error {
+	parser, err := i.Parser(app, i.Columns)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for n, cells := range p.cells {
 		p.cells[n] = sheet.Pad(cells, len(i.Columns))
-		item, err := parser.Item(p.cells[n])
+		item, warnings, err := parser.Item(p.cells[n])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p.items = append(p.items, item)
+		found := p.read[p.from-p.first+n]
+		if found.Refused != "" {
+			item.Wrong = fault.New(fault.ValidationFailed, found.Refused)
+		}
+		if found.Warning != "" {
+			warnings = append(warnings, found.Warning)
+		}
+		p.items, p.notes[n] = append(p.items, item), append(warnings, i.belowNoHeading(p.cells[n])...)
 	}
-	return p, nil
+	return nil
+}
+
+// belowNoHeading returns a warning if the row has values below an empty heading.
+func (i *Import) belowNoHeading(cells []string) []string {
+	for at, column := range i.Columns {
+		if column == "" && i.Mapping[at] == "" && strings.TrimSpace(cells[at]) != "" {
+			return []string{fmt.Sprintf("%s, below an empty heading, is left out", strconv.Quote(sheet.Cut(cells[at], longestValue)))}
+		}
+	}
+	return nil
 }
 
 // apply applies the next page, in as many chunks as it takes, and advances the position. If no rows are left, the import is done.
@@ -104,16 +137,19 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 	if err != nil {
 		return fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}
-	written := i.outcome(p, begun, results)
+	written, err := i.outcome(p, begun, results, i.repeats(tx))
+	if err != nil {
+		return err
+	}
 	statements := []sqlite.Statement{{
 		Text: "UPDATE `_imports` SET `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
-			"`rowsRefused` = `rowsRefused` + ? WHERE `id` = ?",
-		Args: []any{written.RowsCreated, written.RowsUpdated, written.RowsUnchanged, written.RowsRefused, i.ID},
+			"`rowsRefused` = `rowsRefused` + ?, `rowsSkipped` = `rowsSkipped` + ?, `rowsRepeated` = `rowsRepeated` + ?, `warnings` = `warnings` + ? WHERE `id` = ?",
+		Args: append(written.args(), i.ID),
 	}}
 	if begun+taken == len(p.items) {
 		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
 	}
-	inserts, err := i.refusalInserts(written.refused)
+	inserts, err := i.inserts(written, i.Counts)
 	if err != nil {
 		return err
 	}
@@ -125,17 +161,57 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 type outcome struct {
 	Counts
 	refused []Refusal
+	notes   []Note
 }
 
-// outcome returns the outcome of some rows of a page.
-func (i *Import) outcome(p *page, begun int, results []contact.Result) (o outcome) {
+// outcome returns the outcome of some rows of a page. repeats returns the earlier rows that have changed contacts, and keeps the rows of these.
+func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats func(rows map[string]int) (map[string]int, error)) (o outcome, err error) {
+	rows := map[string]int{}
 	for n, result := range results {
-		o.add(result.Status)
-		if result.Wrong != nil {
-			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
+		if c := result.Contact; c != nil && rows[c.ID] == 0 {
+			rows[c.ID] = p.numbers[begun+n]
 		}
 	}
-	return o
+	earlier, err := repeats(rows)
+	if err != nil {
+		return o, fmt.Errorf("reading which contacts rows of the import %s have changed: %w", i.ID, err)
+	}
+	for n, result := range results {
+		number := p.numbers[begun+n]
+		switch {
+		case i.Skips(result):
+			o.RowsSkipped++
+			continue
+		case result.Wrong != nil:
+			o.RowsRefused++
+			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
+			continue
+		}
+		o.add(result.Status)
+		first := rows[result.Contact.ID]
+		if before, isKnown := earlier[result.Contact.ID]; isKnown {
+			first = before
+		}
+		if first != number {
+			o.RowsRepeated++
+			o.notes = append(o.notes, Note{number, fmt.Sprintf("is the same contact as row %d", first)})
+		}
+		o.Warnings += len(p.notes[begun+n])
+		for _, warning := range p.notes[begun+n] {
+			o.notes = append(o.notes, Note{number, warning})
+		}
+	}
+	return o, nil
+}
+
+// inserts returns the statements that store the refusals and notes of an outcome, after others with these counts.
+func (i *Import) inserts(o outcome, before Counts) ([]sqlite.Statement, error) {
+	refused, err := i.refusalInserts(o.refused)
+	if err != nil {
+		return nil, err
+	}
+	noted, err := i.noteInserts(o.notes, before.RowsRepeated+before.Warnings)
+	return append(refused, noted...), err
 }
 
 // refusalInserts returns the statements that store refusals.
@@ -174,18 +250,24 @@ func (c *Counts) addAll(other Counts) {
 	c.RowsUpdated += other.RowsUpdated
 	c.RowsUnchanged += other.RowsUnchanged
 	c.RowsRefused += other.RowsRefused
+	c.RowsSkipped += other.RowsSkipped
+	c.RowsRepeated += other.RowsRepeated
+	c.Warnings += other.Warnings
 }
 
-// add counts the result of a row.
+// args returns the counts in the order of their columns.
+func (c *Counts) args() []any {
+	return []any{c.RowsCreated, c.RowsUpdated, c.RowsUnchanged, c.RowsRefused, c.RowsSkipped, c.RowsRepeated, c.Warnings}
+}
+
+// add counts the result of a row that is not refused.
 func (c *Counts) add(status contact.Status) {
 	switch status {
 	case contact.Created:
 		c.RowsCreated++
 	case contact.Updated:
 		c.RowsUpdated++
-	case contact.Unchanged:
-		c.RowsUnchanged++
 	default:
-		c.RowsRefused++
+		c.RowsUnchanged++
 	}
 }

@@ -3,7 +3,7 @@ package imports
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"reflect"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -20,10 +20,10 @@ type dryRun struct {
 	run *contact.DryRun
 
 	counts   Counts
-	refused  []Refusal // not yet stored
-	position int       // rows that were counted
-	stored   int       // the position in the database
-	begun    bool      // whether this dry run has stored it, and not one that was interrupted
+	found    outcome // that is not yet stored
+	position int     // rows that were counted
+	stored   int     // the position in the database
+	begun    bool    // whether this dry run has stored it, and not one that was interrupted
 }
 
 // dryRun begins a dry run. The error is errMoved while another process is working on it.
@@ -35,12 +35,12 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dryRun{Import: i, app: app, run: run, stored: i.Position}, nil
+	return &dryRun{Import: i, app: app, run: run, stored: i.Position, counts: Counts{Warnings: i.columnWarnings()}}, nil
 }
 
 // isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
 func (d *dryRun) isOf(i *Import) bool {
-	return i.Status == Checking && d.stored == i.Position && d.Match == i.Match && slices.Equal(d.Mapping, i.Mapping)
+	return i.Status == Checking && d.stored == i.Position && reflect.DeepEqual(d.Choices, i.Choices)
 }
 
 // next counts the next page and stores the result. It returns Checked after the last page.
@@ -64,15 +64,17 @@ func (d *dryRun) count() (Status, error) {
 	if err != nil {
 		return "", fmt.Errorf("checking rows of the import %s: %w", d.ID, err)
 	}
-	o := d.outcome(p, 0, results)
-	d.counts.addAll(o.Counts)
-	d.refused = append(d.refused, o.refused...)
+	d.found, err = d.outcome(p, 0, results, d.run.Name)
+	if err != nil {
+		return "", err
+	}
 	d.position += len(p.items)
 	return Checking, nil
 }
 
 // stillSQL reports whether nobody has started, cancelled or checked the import meanwhile.
-const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ?)"
+const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ? " +
+	"AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
 
 // store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked the import meanwhile.
 func (d *dryRun) store(status Status) error {
@@ -80,28 +82,31 @@ func (d *dryRun) store(status Status) error {
 	if err != nil {
 		return err
 	}
-	statements, err := d.refusalInserts(d.refused)
+	statements, err := d.inserts(d.found, d.counts)
 	if err != nil {
 		return err
 	}
 	if !d.begun {
-		statements = append([]sqlite.Statement{{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}}}, statements...)
+		statements = append([]sqlite.Statement{
+			{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}},
+			{Text: "DELETE FROM `_importNotes` WHERE `import` = ?", Args: []any{d.ID}},
+		}, statements...)
 	}
+	d.counts.addAll(d.found.Counts)
 	_, err = sqlite.Write(d.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored, string(mapping), d.Match)
+		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored, string(mapping), d.Match, d.Existing, d.New, d.Country, d.Strict)
 		if err == nil && !still {
 			err = errMoved
 		}
 		return append([]sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = ?, `position` = ?, `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, " +
-				"`updated` = ? WHERE `id` = ?",
-			Args: []any{string(status), d.position, d.counts.RowsCreated, d.counts.RowsUpdated, d.counts.RowsUnchanged, d.counts.RowsRefused,
-				stamp.Stored(time.Now()), d.ID},
+			Text: "UPDATE `_imports` SET `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, `rowsSkipped` = ?, `rowsRepeated` = ?, `warnings` = ?, " +
+				"`status` = ?, `position` = ?, `updated` = ? WHERE `id` = ?",
+			Args: append(d.counts.args(), string(status), d.position, stamp.Stored(time.Now()), d.ID),
 		}}, statements...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the progress of the dry run of the import %s: %w", d.ID, err)
 	}
-	d.refused, d.stored, d.begun = nil, d.position, true
+	d.found, d.stored, d.begun = outcome{}, d.position, true
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // Status is the state of an import.
@@ -50,31 +51,45 @@ const (
 	maxListed = 50
 )
 
-// Import is a spreadsheet of contacts that is imported.
+// Import is a file of contacts that is imported.
 type Import struct {
-	ID       string        `json:"id"`
-	Tenant   string        `json:"tenant"`
-	Name     string        `json:"name"` // of the file
-	Format   sheet.Format  `json:"-"`    // of the file
-	Status   Status        `json:"status"`
-	Columns  []string      `json:"columns"`
-	Mapping  sheet.Mapping `json:"mapping"`
-	Match    string        `json:"match"` // id, externalId or email: the field by which contacts are found
-	Samples  [][]string    `json:"samples"`
-	Total    int           `json:"total"`    // rows
-	Position int           `json:"position"` // rows that were checked or applied
+	ID       string       `json:"id"`
+	Tenant   string       `json:"tenant"`
+	Name     string       `json:"name"` // of the file
+	Format   sheet.Format `json:"-"`    // of the file
+	Status   Status       `json:"status"`
+	Headings int          `json:"headings"` // the number of the row that has the columns' names; 0 in vCards
+	Above    []string     `json:"above"`    // the text of the rows above it
+	Columns  []string     `json:"columns"`
+	Ignored  []string     `json:"ignored"` // columns without a target
+	Remarks  []Remark     `json:"remarks"` // about columns
+	sheet.Choices
+	Samples  [][]string `json:"samples"`
+	Total    int        `json:"total"`    // rows
+	Position int        `json:"position"` // rows that were checked or applied
+	DryRun   bool       `json:"dryRun"`   // whether the counts are those of a check
 	Counts   `json:"counts"`
 	Refusals []Refusal `json:"refusals,omitempty"` // the first ones, also of a check
+	Notes    []Note    `json:"notes,omitempty"`    // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
 }
 
-// Counts is the number of rows by result.
+// Remark is what a person should know about the columns of a file.
+type Remark struct {
+	Text      string `json:"text"`
+	IsWarning bool   `json:"warning"` // whether a column is left out because of its values
+}
+
+// Counts is the number of rows by result. A repeated row is counted in one of the others, too.
 type Counts struct {
 	RowsCreated   int `json:"created"`
 	RowsUpdated   int `json:"updated"`
 	RowsUnchanged int `json:"unchanged"`
 	RowsRefused   int `json:"refused"`
+	RowsSkipped   int `json:"skipped"`
+	RowsRepeated  int `json:"repeated"` // whose contact an earlier row has changed
+	Warnings      int `json:"warnings"`
 }
 
 // Refusal is a row that is not applied.
@@ -92,8 +107,9 @@ type FieldRefusal struct {
 	Message string `json:"message"`
 }
 
-const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
-	"`rowsUnchanged`, `rowsRefused`, `created`, `updated`"
+const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, " +
+	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, `rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
+	"`created`, `updated`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
 func Find(app core.App, id string) (*Import, error) {
@@ -104,7 +120,10 @@ func Find(app core.App, id string) (*Import, error) {
 	if len(found) == 0 {
 		return nil, sql.ErrNoRows
 	}
-	found[0].Refusals, err = refusals(app, id, 0, maxShown)
+	if found[0].Refusals, err = refusals(app, id, 0, maxShown); err != nil {
+		return nil, err
+	}
+	found[0].Notes, err = notes(app, id)
 	return found[0], err
 }
 
@@ -124,9 +143,10 @@ func busy(app core.App) ([]*Import, error) {
 func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
-		i, columns, mapping, samples, separator := &Import{}, "", "", "", ""
-		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &separator, &i.Total, &i.Position,
-			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
+		i, columns, mapping, samples, separator, above, remarks := &Import{}, "", "", "", "", "", ""
+		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks,
+			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
+			&i.Created, &i.Updated); err != nil {
 			return err
 		}
 		if separator != "" {
@@ -135,8 +155,11 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		}
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
-		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
+		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
+			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
+		i.Ignored = i.Mapping.Ignored(i.Columns)
+		i.DryRun = i.Status == Checking || i.Status == Checked || i.Status == DryRun
 		return err
 	}, args...)
 	if err != nil {
@@ -165,14 +188,14 @@ func refusals(app core.App, id string, after, limit int) (found []Refusal, err e
 }
 
 // Check starts a dry run of the import in the background.
-func Check(app core.App, id string, mapping sheet.Mapping, match string) error {
-	return begin(app, id, Checking, mapping, match)
+func Check(app core.App, id string, choices sheet.Choices) error {
+	return begin(app, id, Checking, choices)
 }
 
 // Start starts to apply the rows of the import in the background, and writes that to the audit log.
-func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
+func Start(app core.App, id string, choices sheet.Choices) error {
 	return sqlite.Transact(context.Background(), app, "", true, func(tx core.App) error {
-		if err := begin(tx, id, Running, mapping, match); err != nil {
+		if err := begin(tx, id, Running, choices); err != nil {
 			return err
 		}
 		started, err := Find(tx, id)
@@ -183,34 +206,55 @@ func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
 	})
 }
 
-// begin begins with the first row. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if the mapping is invalid, or
-// the import has been started before.
-func begin(app core.App, id string, status Status, mapping sheet.Mapping, match string) error {
+// beginSQL begins with the first row. Nothing is left of a check then.
+const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `existing` = ?, `new` = ?, `country` = ?, `strict` = ?, `position` = 0, " +
+	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, `rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
+	"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')"
+
+// begin begins with the first row. Without a mapping, it is the suggested one. A country of "" is that of the tenant. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if
+// the choices are invalid, or the import has been started before.
+func begin(app core.App, id string, status Status, choices sheet.Choices) error {
 	i, err := Find(app, id)
 	if err != nil {
 		return err
 	}
-	if err := mapping.Check(app, len(i.Columns), match); err != nil {
+	if choices.Mapping == nil {
+		choices.Mapping = i.Mapping
+	}
+	if choices.Country == "" {
+		if choices.Country, err = tenant.CountryOf(app, i.Tenant); err != nil {
+			return err
+		}
+	}
+	if err := choices.Check(app, len(i.Columns)); err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(mapping)
+	mapping, err := json.Marshal(choices.Mapping)
 	if err != nil {
 		return err
 	}
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `position` = 0, `rowsCreated` = 0, `rowsUpdated` = 0, " +
-				"`rowsUnchanged` = 0, `rowsRefused` = 0, `updated` = ? WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')",
-			Args: []any{string(status), string(encoded), match, stamp.Stored(time.Now()), id},
-		}, {
-			Text: "DELETE FROM `_importRefusals` WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)",
-			Args: []any{id},
-		}}, nil
+		const isFirst = " WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)"
+		return []sqlite.Statement{
+			{Text: beginSQL, Args: []any{string(status), string(mapping), choices.Match, choices.Existing, choices.New, choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), id}},
+			{Text: "DELETE FROM `_importRefusals`" + isFirst, Args: []any{id}},
+			{Text: "DELETE FROM `_importNotes`" + isFirst, Args: []any{id}},
+		}, nil
 	})
 	if err == nil && changed[0] == 0 {
 		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has started or ended")
 	}
 	return err
+}
+
+// columnWarnings returns the number of warnings about columns.
+func (i *Import) columnWarnings() (warnings int) {
+	for _, remark := range i.Remarks {
+		if remark.IsWarning {
+			warnings++
+		}
+	}
+	return warnings
 }
 
 // Cancel ends an import and deletes the rows that are not applied. What was applied stays. An import that was checked ends as a dry run. The
@@ -232,12 +276,17 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	return sqlite.InChunks(ctx, app, deleteUnneeded)
 }
 
-// pruneSQL deletes the rows of imports that were cancelled or deleted, and the refusals of those that were deleted.
+// pruneSQL deletes the rows of imports that were cancelled or deleted, which contacts ended ones have changed, and the refusals and notes of those that were
+// deleted.
 var pruneSQL = []string{
 	"DELETE FROM `_importRows` WHERE rowid IN (SELECT r.rowid FROM `_importRows` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
 		"WHERE i.`id` IS NULL OR i.`status` IN ('cancelled', 'dryRun') LIMIT {:limit})",
 	"DELETE FROM `_importRefusals` WHERE rowid IN (SELECT r.rowid FROM `_importRefusals` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
 		"WHERE i.`id` IS NULL LIMIT {:limit})",
+	"DELETE FROM `_importNotes` WHERE rowid IN (SELECT r.rowid FROM `_importNotes` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
+		"WHERE i.`id` IS NULL LIMIT {:limit})",
+	"DELETE FROM `_importContacts` WHERE rowid IN (SELECT r.rowid FROM `_importContacts` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
+		"WHERE i.`id` IS NULL OR i.`status` != 'running' LIMIT {:limit})",
 }
 
 // storeTimeout is how long the next page of a sheet that is being stored may take. After that, the client no longer exists.

@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/imports"
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
@@ -20,7 +21,7 @@ import (
 // store stores a sheet whose columns are called like fields.
 func store(t *testing.T, app core.App, tenantID, text string) *imports.Import {
 	t.Helper()
-	stored, err := imports.Store(t.Context(), app, tenantID, "contacts.csv", "", strings.NewReader(text))
+	stored, err := imports.Store(t.Context(), app, tenantID, imports.Source{Name: "contacts.csv"}, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func store(t *testing.T, app core.App, tenantID, text string) *imports.Import {
 func TestLongNameIsCut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	stored, err := imports.Store(t.Context(), app, testkit.Tenant(t, app, "Acme"), "a"+strings.Repeat("é", 200)+".csv", "", strings.NewReader("name\nAda\n"))
+	stored, err := imports.Store(t.Context(), app, testkit.Tenant(t, app, "Acme"), imports.Source{Name: "a" + strings.Repeat("é", 200) + ".csv"}, strings.NewReader("name\nAda\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +67,11 @@ func begin(t *testing.T, app core.App, stored *imports.Import, match string, beg
 }
 
 func check(app core.App, id string, mapping []string, match string) error {
-	return imports.Check(app, id, mapping, match)
+	return imports.Check(app, id, sheet.Choices{Mapping: mapping, Match: match})
 }
 
 func start(app core.App, id string, mapping []string, match string) error {
-	return imports.Start(app, id, mapping, match)
+	return imports.Start(app, id, sheet.Choices{Mapping: mapping, Match: match})
 }
 
 const mixed = `Full Name,E-Mail,Mobile,externalId,Remarks
@@ -86,8 +87,9 @@ Known,known@example.com,,known,
 func TestCheckTellsWhatHappens(t *testing.T) {
 	t.Parallel()
 	for match, want := range map[string]imports.Counts{
-		"externalId": {RowsCreated: 1, RowsUpdated: 1, RowsUnchanged: 1, RowsRefused: 3},
-		"email":      {RowsCreated: 2, RowsUpdated: 1, RowsUnchanged: 1, RowsRefused: 2},
+		"externalId": {RowsCreated: 2, RowsUpdated: 1, RowsUnchanged: 1, RowsRefused: 2, RowsRepeated: 1},
+		"email":      {RowsCreated: 2, RowsUpdated: 1, RowsUnchanged: 1, RowsRefused: 2, RowsRepeated: 1},
+		"":           {RowsCreated: 2, RowsUpdated: 1, RowsUnchanged: 1, RowsRefused: 2, RowsRepeated: 1},
 	} {
 		app := testkit.NewApp(t)
 		acme, other := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other")
@@ -220,7 +222,7 @@ func TestInterruptedAndCancelled(t *testing.T) {
 	if left := testkit.Count(t, app, "SELECT count(*) FROM _importRows", nil); left != 0 {
 		t.Errorf("%d pages of rows are left", left)
 	}
-	if err := imports.Start(app, stored.ID, stored.Mapping, "externalId"); err == nil {
+	if err := start(app, stored.ID, stored.Mapping, "externalId"); err == nil {
 		t.Error("it begins again")
 	}
 }
@@ -236,12 +238,12 @@ func TestMappingIsChecked(t *testing.T) {
 		wrong   string
 	}{
 		{[]string{"name"}, "email", "one entry for each"},
-		{[]string{"name", "name"}, "email", "two columns for name"},
+		{[]string{"id", "id"}, "id", "two columns for id"},
 		{[]string{"name", "tenant"}, "email", "not a field"},
 		{[]string{"name", "externalId"}, "email", "a column is mapped to"},
-		{[]string{"name", "externalId"}, "name", "must be id, externalId or email"},
+		{[]string{"name", "externalId"}, "name", "must be one of id, externalId, email, phone, none"},
 	} {
-		if err := imports.Start(app, stored.ID, c.mapping, c.match); err == nil || !strings.Contains(err.Error(), c.wrong) {
+		if err := start(app, stored.ID, c.mapping, c.match); err == nil || !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%v by %s: got %v", c.mapping, c.match, err)
 		}
 	}

@@ -15,11 +15,11 @@ func TestCheckIsOvertaken(t *testing.T) {
 	acme := testkit.Tenant(t, app, "Acme")
 	nameless := []string{"", "email"}
 	for what, overtake := range map[string]func(id string) error{
-		"a start":        func(id string) error { return imports.Start(app, id, nameless, "email") },
+		"a start":        func(id string) error { return start(app, id, nameless, "email") },
 		"a cancellation": func(id string) error { return imports.Cancel(t.Context(), app, id) },
-		"another check":  func(id string) error { return imports.Check(app, id, nameless, "email") },
+		"another check":  func(id string) error { return check(app, id, nameless, "email") },
 	} {
-		stored := store(t, app, acme, "name,email\nAda,nonsense\n")
+		stored := store(t, app, acme, "name,email\nAda,nonsense@\n")
 		begin(t, app, stored, "email", check)
 		err := imports.CheckMeanwhile(app, stored.ID, func() {
 			if err := overtake(stored.ID); err != nil {

@@ -23,7 +23,7 @@ func TestQuota(t *testing.T) {
 	}
 	testkit.Execute(t, app, "UPDATE _imports SET bytes = {:quota}", dbx.Params{"quota": imports.Quota})
 	refused := func(text string) bool {
-		_, err := imports.Store(t.Context(), app, tenant, "contacts.csv", "", strings.NewReader(text))
+		_, err := imports.Store(t.Context(), app, tenant, imports.Source{Name: "contacts.csv"}, strings.NewReader(text))
 		var wrong *fault.Error
 		if err != nil && (!errors.As(err, &wrong) || wrong.Code != fault.PayloadTooLarge) {
 			t.Errorf("storing fails with %v", err)

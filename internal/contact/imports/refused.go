@@ -41,7 +41,7 @@ func WriteRefused(app core.App, id string, format sheet.Format, to io.Writer) er
 	if err != nil {
 		return err
 	}
-	writer, err := sheet.NewWriter(to, format, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
+	writer, err := sheet.NewWriter(to, format, append(slices.Clone(i.Columns), sheet.ReasonColumn, sheet.RowColumn))
 	if err != nil {
 		return err
 	}

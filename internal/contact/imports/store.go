@@ -40,42 +40,59 @@ const (
 	sampled = 3
 )
 
-// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file, and sheetName
-// that of a sheet in a workbook, or "" for the first one. The error is a *fault.Error if the sheet cannot be read or the tenant's imports exceed
+// Source is the part of a file that is imported.
+type Source struct {
+	Name     string // of the file
+	Sheet    string // of a workbook, "" for the first one
+	Headings int    // the number of the row that has the columns' names, 0 to look for it
+}
+
+// Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a *fault.Error if the sheet cannot be read or the tenant's imports exceed
 // Quota, sql.ErrNoRows if there is no such tenant, and the cause of ctx once that ends.
-func Store(ctx context.Context, app core.App, tenantID, name, sheetName string, from io.Reader) (*Import, error) {
+func Store(ctx context.Context, app core.App, tenantID string, source Source, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
 	}
-	reader, err := Open(ctx, app, sheetName, from)
+	file, err := Open(ctx, app, source, nil, from)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = reader.Close() }()
-	return storeRows(ctx, app, tenantID, name, reader, Quota)
+	defer func() { _ = file.Close() }()
+	return file.store(ctx, app, tenantID, Quota)
 }
 
-// Open reads the names of a sheet's columns. sheetName is as for Store. The error is a *fault.Error if the sheet cannot be read. The caller closes
-// the reader.
-func Open(ctx context.Context, app core.App, sheetName string, from io.Reader) (*sheet.Reader, error) {
-	reader, err := sheet.NewReader(ctx, from, app.DataDir(), sheetName)
+// File is a file of which the headings are read.
+type File struct {
+	*sheet.Reader
+	*sheet.Suggestion
+	name string
+}
+
+// Open reads the headings of a file. Those in known count as known. The error is a *fault.Error if the file cannot be read. The caller closes the file.
+func Open(ctx context.Context, app core.App, source Source, known []string, from io.Reader) (*File, error) {
+	isKnown, err := sheet.Known(app, known)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := sheet.NewReader(ctx, from, app.DataDir(), sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown})
 	if err != nil {
 		return nil, unreadable(ctx, err)
 	}
-	return reader, nil
-}
-
-// StoreRows is Store for a sheet that Open has opened, without a quota.
-func StoreRows(ctx context.Context, app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
-	return storeRows(ctx, app, tenantID, name, reader, math.MaxInt64)
-}
-
-func storeRows(ctx context.Context, app core.App, tenantID, name string, reader *sheet.Reader, quota int64) (*Import, error) {
-	mapping, err := sheet.Suggest(app, reader.Columns)
+	sample, err := reader.Sample()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(unreadable(ctx, err), reader.Close())
 	}
-	s := &storage{ctx: ctx, app: app, reader: reader, mapping: mapping, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
+	suggestion, err := sheet.Suggest(app, reader.Columns, sample)
+	return &File{reader, suggestion, source.Name}, err
+}
+
+// Store is Store for a file that Open has opened, without a quota.
+func (f *File) Store(ctx context.Context, app core.App, tenantID string) (*Import, error) {
+	return f.store(ctx, app, tenantID, math.MaxInt64)
+}
+
+func (f *File) store(ctx context.Context, app core.App, tenantID string, quota int64) (*Import, error) {
+	s := &storage{ctx: ctx, app: app, File: f, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, page: page{read: map[int]remark{}}}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
@@ -110,96 +127,114 @@ func unreadable(ctx context.Context, err error) error {
 
 // storage is an import whose rows are being stored.
 type storage struct {
-	ctx              context.Context
-	app              core.App
-	reader           *sheet.Reader
-	mapping          sheet.Mapping
-	quota            int64 // of the tenant's imports, in bytes
-	id, tenant, name string
-	total            int
-	samples          [][]string
-	numbers          []int // of the rows of the page
+	ctx context.Context
+	app core.App
+	*File
+	quota      int64 // of the tenant's imports, in bytes
+	id, tenant string
+	total      int
+	samples    [][]string
+	page       page // that is not stored yet
 }
 
 func (s *storage) begin() error {
-	columns, err := json.Marshal(s.reader.Columns)
-	if err != nil {
-		return err
+	var remarks []Remark
+	for _, text := range s.Warnings {
+		remarks = append(remarks, Remark{text, true})
 	}
-	mapping, err := json.Marshal(s.mapping)
-	if err != nil {
-		return err
+	for _, text := range s.Remarks {
+		remarks = append(remarks, Remark{text, false})
 	}
-	now := stamp.Stored(time.Now())
-	_, err = sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	var lists []any
+	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks)} {
+		encoded, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		lists = append(lists, string(encoded))
+	}
+	now, name := stamp.Stored(time.Now()), strings.ToValidUTF8(s.name[:min(len(s.name), maxName)], "")
+	separator := strings.Trim(string(s.Format), "\x00")
+	_, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `bytes`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			Args: []any{s.id, s.tenant, s.name, string(storing), strings.Trim(string(s.reader.Format), "\x00"), string(columns), string(mapping), len(columns), now, now},
+			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `headings`, `created`, `updated`, `columns`, `mapping`, `above`, `remarks`, `bytes`) " +
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?10, ?11, ?12, length(?9) + length(?11))",
+			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now}, lists...),
 		}}, s.checkQuota(tx)
 	})
 	return err
 }
 
+func notNil[T any](list []T) []T { return append([]T{}, list...) }
+
 // rows stores the rows page by page.
 func (s *storage) rows() error {
-	var page [][]string
 	size := 0
 	for {
-		cells, err := s.reader.Read()
+		row, err := s.Read()
 		if errors.Is(err, io.EOF) {
-			return s.page(page)
+			return s.storePage()
 		}
 		if err != nil {
 			return unreadable(s.ctx, err)
 		}
-		page = append(page, cells)
-		s.numbers = append(s.numbers, s.reader.Row())
-		for _, cell := range cells {
+		if row.Refused != "" || row.Warning != "" {
+			s.page.read[len(s.page.cells)] = remark{row.Refused, row.Warning}
+		}
+		s.page.cells, s.page.numbers = append(s.page.cells, row.Cells), append(s.page.numbers, row.Number)
+		for _, cell := range row.Cells {
 			size += len(cell)
 		}
-		if len(page) < pageRows && size < pageBytes {
+		if len(s.page.cells) < pageRows && size < pageBytes {
 			continue
 		}
-		if err := s.page(page); err != nil {
+		if err := s.storePage(); err != nil {
 			return err
 		}
-		page, size, s.numbers = nil, 0, nil
+		size = 0
 	}
 }
 
-func (s *storage) page(page [][]string) error {
-	if s.total+len(page) > maxRows {
+// storePage stores the rows of the page, and begins the next one.
+func (s *storage) storePage() error {
+	p := s.page
+	s.page = page{read: map[int]remark{}}
+	if s.total+len(p.cells) > maxRows {
 		return unreadable(s.ctx, fmt.Errorf("it has more than %d rows", maxRows))
 	}
-	if len(page) == 0 {
+	if len(p.cells) == 0 {
 		return nil
 	}
 	if s.total == 0 {
-		s.samples = samplesOf(page[:min(sampled, len(page))])
+		s.samples = samplesOf(p.cells[:min(sampled, len(p.cells))])
 	}
-	for i, cells := range page { // padded rows of a sheet with many columns would be many times as large as the file
-		page[i] = sheet.Trim(cells)
+	for i, cells := range p.cells { // padded rows of a sheet with many columns would be many times as large as the file
+		p.cells[i] = sheet.Trim(cells)
 	}
-	encoded, err := wire.AppendJSON(nil, page)
+	rows, err := wire.AppendJSON(nil, p.cells)
 	if err != nil {
 		return err
 	}
-	numbers, err := json.Marshal(s.numbers)
+	numbers, err := json.Marshal(p.numbers)
 	if err != nil {
 		return err
 	}
-	bytes := len(encoded) + len(numbers) + len(page)*refusalBytes
+	remarks, err := json.Marshal(p.read)
+	if err != nil {
+		return err
+	}
+	bytes := len(rows) + len(numbers) + len(remarks) + len(p.cells)*refusalBytes
 	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
 			// the time shows that it is still being stored
-			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(page), stamp.Stored(time.Now()), s.id}},
-			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`) VALUES (?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded), string(numbers)}},
+			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(p.cells), stamp.Stored(time.Now()), s.id}},
+			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`, `remarks`) VALUES (?, ?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(rows), string(numbers), string(remarks)}},
 		}, s.checkQuota(tx)
 	})
 	if err == nil && changed[0] == 0 {
 		err = errors.New("it was deleted meanwhile")
 	}
-	s.total += len(page)
+	s.total += len(p.cells)
 	return err
 }
 

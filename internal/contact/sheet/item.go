@@ -2,26 +2,30 @@ package sheet
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 	"contactbase/internal/fault"
+	"contactbase/internal/xlsx"
 )
 
 // Parser turns rows into items.
 type Parser struct {
-	app     core.App
-	mapping Mapping
-	match   string
-	custom  map[string]core.Field
+	Choices
+	app    core.App
+	order  []int // of the columns: see Mapping.order
+	custom map[string]core.Field
 }
 
-// Parser returns a parser for rows whose contacts are found by match: id, externalId or email.
-func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
-	p := &Parser{app: app, mapping: m, match: match, custom: map[string]core.Field{}}
+// Parser returns a parser for the rows of a sheet with these columns.
+func (c Choices) Parser(app core.App, columns []string) (*Parser, error) {
+	p := &Parser{Choices: c, app: app, order: c.Mapping.order(columns), custom: map[string]core.Field{}}
 	custom, err := contact.CustomFields(app)
 	for _, field := range custom {
 		p.custom[field.GetName()] = field
@@ -29,59 +33,253 @@ func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
 	return p, err
 }
 
-// Item returns the item of a row, which changes the contact that the match finds, or creates one. By id, a contact that is not found is looked up by
-// the external id. An empty cell changes nothing. If the row is invalid, the item says so.
-func (p *Parser) Item(cells []string) (contact.Item, error) {
-	input := map[string]any{}
-	id := ""
-	var halves []string
-	for i, target := range p.mapping {
-		field, isCustom := p.custom[target]
-		cell := cells[i]
-		if !isCustom || !isText(field) && strings.TrimSpace(cell) == "" {
-			cell = strings.TrimSpace(cell)
-		}
-		switch {
-		case target == "" || cell == "":
-		case isCustom:
-			input[target] = valueOf(field, cell)
-		case target == FirstName || target == LastName:
-			halves = append(halves, cell)
-		case target == ID:
-			id = cell
-		default:
-			input[target] = cell
+// Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the row is invalid, the item says so.
+func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err error) {
+	r := &reading{Parser: p, cells: cells, input: map[string]any{}}
+	id := r.first(ID)
+	r.readName()
+	r.readListed(contact.Email, func(text string) (string, *fault.Field) { return contact.FieldNamed(contact.Email).Normalize(text) })
+	r.readListed(contact.Phone, func(text string) (string, *fault.Field) { return contact.ReadPhone(text, p.Country) })
+	for _, name := range []string{names.Company, contact.ExternalID} {
+		r.set(name, r.line(name, r.first(name)))
+	}
+	for _, i := range p.order {
+		if field := p.custom[p.Mapping[i]]; field != nil {
+			r.readCustom(field, cells[i])
 		}
 	}
-	if len(halves) > 0 && input["name"] == nil {
-		if first, last := slices.Index(p.mapping, FirstName), slices.Index(p.mapping, LastName); last >= 0 && last < first {
-			slices.Reverse(halves)
+	item, err = r.item()
+	p.aim(&item, id)
+	return item, r.warnings, err
+}
+
+// aim sets how the item finds its contact, and what it does.
+func (p *Parser) aim(item *contact.Item, id string) {
+	text := func(field string) string { value, _ := item.Changes[field].(string); return value }
+	byID := []contact.Key{{Field: contact.ID, Value: id}, {Field: contact.ExternalID, Value: text(contact.ExternalID)}}
+	switch p.Match {
+	case "":
+		item.Keys = byID
+		if id == "" && byID[1].Value == "" {
+			item.Keys = []contact.Key{{Field: contact.Email, Value: text(contact.Email)}}
 		}
-		input["name"] = strings.Join(halves, " ")
+	case contact.ID:
+		item.Keys = byID
+	case None:
+	default:
+		item.Keys = []contact.Key{{Field: p.Match, Value: text(p.Match)}}
 	}
-	item := contact.Item{Action: contact.Upsert}
+	item.Action = contact.Upsert
+	if p.New == Skip {
+		item.Action = contact.Update
+	}
+	if p.Existing == Skip {
+		item.Matches = func(found *contact.Contact) bool { return found == nil }
+	}
+	item.Fill = p.Existing == fill
+}
+
+// Skips reports whether the choices leave out the row with this result.
+func (c *Choices) Skips(result contact.Result) bool {
+	return result.Wrong != nil && (c.New == Skip && result.Wrong == contact.ErrNotFound || c.Existing == Skip && result.Wrong == contact.ErrPreconditionFailed)
+}
+
+// reading is a row that is being read.
+type reading struct {
+	*Parser
+	cells    []string
+	input    map[string]any
+	faults   fault.Fields // for which the row is refused
+	warnings []string
+}
+
+// item returns the item for what was read. Optional values that do not fit are left out with a warning, unless the choices are strict.
+func (r *reading) item() (item contact.Item, err error) {
 	var wrong fault.Fields
-	var err error
-	item.Changes, err = contact.ParseChanges(p.app, input)
-	switch {
-	case errors.As(err, &wrong):
-		item.Wrong = fault.InvalidContact(wrong)
-	case err != nil:
+	item.Changes, err = contact.ParseChanges(r.app, r.input)
+	if errors.As(err, &wrong) && !r.Strict {
+		for name, field := range wrong {
+			if name == names.Company || r.custom[name] != nil {
+				r.leaveOut(name, fmt.Sprint(r.input[name]), field.Message)
+				delete(r.input, name)
+			}
+		}
+		wrong = nil
+		item.Changes, err = contact.ParseChanges(r.app, r.input)
+	}
+	if !errors.As(err, &wrong) && err != nil {
 		return item, err
 	}
-	p.aim(&item, id)
+	for name, field := range r.faults {
+		if wrong == nil {
+			wrong = fault.Fields{}
+		}
+		wrong[name] = field
+	}
+	if wrong != nil {
+		item.Wrong = fault.InvalidContact(wrong)
+	}
 	return item, nil
 }
 
-// aim sets how the item finds its contact.
-func (p *Parser) aim(item *contact.Item, id string) {
-	text := func(field string) string { value, _ := item.Changes[field].(string); return value }
-	if p.match == ID {
-		item.Keys = []contact.Key{{Field: contact.ID, Value: id}, {Field: contact.ExternalID, Value: text(contact.ExternalID)}}
+// leaveOut warns that a value is left out.
+func (r *reading) leaveOut(field, value, why string) {
+	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
+}
+
+// refuse makes a value that does not fit a reason to refuse the row, or a warning if the row can do without it.
+func (r *reading) refuse(field, value string, why fault.Field) {
+	if !r.Strict && (field == contact.Phone || field == names.Company || r.custom[field] != nil) {
+		r.leaveOut(field, value, why.Message)
 		return
 	}
-	item.Keys = []contact.Key{{Field: p.match, Value: text(p.match)}}
-	if item.Keys[0].Value == "" && item.Wrong == nil {
-		item.Wrong = fault.InvalidContact(fault.Fields{p.match: {Code: fault.CodeRequired, Message: "is required, because the import matches contacts by it"}})
+	if r.faults == nil {
+		r.faults = fault.Fields{}
 	}
+	r.faults[field] = why
+}
+
+// values returns the values of a target, in the order in which they count.
+func (r *reading) values(target string) (values []string) {
+	for _, i := range r.order {
+		value := strings.TrimSpace(r.cells[i])
+		switch {
+		case r.Mapping[i] != target || value == "":
+		case formulaErrors[value] == "":
+			values = append(values, value)
+		case slices.Contains(halves, target):
+			r.refuse(names.Name, value, formulaError(value))
+		default:
+			r.refuse(target, value, formulaError(value))
+		}
+	}
+	return values
+}
+
+func (r *reading) first(target string) string {
+	if values := r.values(target); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+func (r *reading) set(field, value string) {
+	if value != "" {
+		r.input[field] = value
+	}
+}
+
+// readName reads the name, from its parts if the row has no whole one.
+func (r *reading) readName() {
+	name := r.first(names.Name)
+	if name == "" {
+		var parts []string
+		for _, half := range halves {
+			if part := r.first(half); part != "" {
+				parts = append(parts, part)
+			}
+		}
+		name = strings.Join(parts, " ")
+	}
+	r.set(names.Name, r.line(names.Name, name))
+}
+
+// line returns a value in one line.
+func (r *reading) line(field, value string) string {
+	if !strings.ContainsAny(value, "\r\n\t") {
+		return value
+	}
+	r.warnings = append(r.warnings, field+": line breaks and tabs became spaces")
+	return strings.Join(strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune("\r\n\t", c) }), " ")
+}
+
+// listSeparators separate the values of a list in a cell, the most specific first.
+var listSeparators = []string{" ::: ", "\n", ";", ","}
+
+// readListed reads the first valid value of a field whose cells may be lists, and warns about the others of a list.
+func (r *reading) readListed(field string, read func(string) (string, *fault.Field)) {
+	var wrong *fault.Field
+	var invalid []string
+	for _, cell := range r.values(field) {
+		cell = bare(cell)
+		if value, fault := read(cell); fault == nil {
+			r.take(field, value, invalid, wrong)
+			return
+		} else if wrong == nil {
+			wrong = fault
+		}
+		parts := split(cell)
+		for at, part := range parts {
+			value, fault := read(bare(part))
+			if fault != nil || value == "" {
+				continue
+			}
+			r.take(field, value, invalid, wrong)
+			if others := slices.Concat(parts[:at], parts[at+1:]); len(others) > 0 {
+				r.warnings = append(r.warnings, fmt.Sprintf("%s: the first valid value of a list counts; %s left out", field, strconv.Quote(Cut(strings.Join(others, ", "), maxShown))))
+			}
+			return
+		}
+		invalid = append(invalid, cell)
+	}
+	if wrong != nil {
+		r.refuse(field, invalid[0], *wrong)
+	}
+}
+
+// take sets a field to a value, and warns about the invalid ones of columns that count more.
+func (r *reading) take(field, value string, invalid []string, wrong *fault.Field) {
+	r.set(field, value)
+	for _, cell := range invalid {
+		r.leaveOut(field, cell, wrong.Message)
+	}
+}
+
+// bare returns a value without the marks of spreadsheet programs for a text: an apostrophe, or a formula.
+func bare(cell string) string {
+	cell = strings.TrimPrefix(strings.TrimSpace(cell), "'")
+	if text, isFormula := strings.CutPrefix(cell, `="`); isFormula {
+		return strings.TrimSuffix(text, `"`)
+	}
+	return cell
+}
+
+// split returns the values of a list.
+func split(cell string) []string {
+	for _, separator := range listSeparators {
+		if parts := strings.Split(cell, separator); len(parts) > 1 {
+			parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
+			for i := range parts {
+				parts[i] = strings.TrimSpace(parts[i])
+			}
+			return parts
+		}
+	}
+	return nil
+}
+
+func (r *reading) readCustom(field core.Field, cell string) {
+	if !isText(field) && strings.TrimSpace(cell) == "" {
+		cell = ""
+	}
+	switch {
+	case cell == "":
+	case formulaErrors[cell] != "":
+		r.refuse(field.GetName(), cell, formulaError(cell))
+	default:
+		r.input[field.GetName()] = valueOf(field, cell)
+	}
+}
+
+// formulaErrors has what spreadsheet programs show for a formula without a value, and what is wrong.
+var formulaErrors = func() map[string]string {
+	all := map[string]string{xlsx.NoResult: "has a formula without a result: open the workbook in your spreadsheet program and save it, then import it again"}
+	for _, shown := range []string{"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!"} {
+		all[shown] = "is the error of a formula: correct or clear the cell"
+	}
+	return all
+}()
+
+func formulaError(value string) fault.Field {
+	return fault.Field{Code: fault.CodeInvalidValue, Message: formulaErrors[value]}
 }

@@ -1,23 +1,26 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound/payload"
 )
 
-// A column may hold these beside the fields of a contact: the contact's id, and the two halves of a name.
-const (
-	ID        = "id"
-	FirstName = "firstName"
-	LastName  = "lastName"
-)
+// ID is the target of a column with the ids of contacts.
+const ID = contact.ID
+
+// halves are the targets of columns with a part of a name, in the order of the whole.
+var halves = []string{names.FirstName, names.MiddleName, names.LastName}
 
 // The times of a contact. An export writes them, and an import does not read them.
 const (
@@ -25,72 +28,163 @@ const (
 	updatedAt = "updatedAt"
 )
 
-// Mapping has the target of each column of a sheet: a field of a contact, the id, one of the halves of a name, or "" for none.
+// The columns that a report of refused rows has after those of the sheet.
+const (
+	ReasonColumn = "reason"
+	RowColumn    = "row"
+)
+
+// Mapping has the target of each column of a sheet: a field of a contact, the id, a part of a name, or "" for none. Several columns may have the same
+// target: see Mapping.order.
 type Mapping []string
 
-// Suggest returns a mapping of columns that have the name of a field, or a common name of it in English, German, French or Spanish. A field gets
-// the first such column. The id is mapped only in a sheet that has the columns of an export: elsewhere a column of that name has the ids of
-// another system.
-func Suggest(app core.App, columns []string) (Mapping, error) {
+// Suggestion is what an import makes of the headings of a file.
+type Suggestion struct {
+	Mapping
+	Unknown  []string // headings that mean nothing here
+	Warnings []string // about columns that are left out because of their values
+	Remarks  []string // about other columns
+}
+
+// Suggest returns the targets of columns that have the name of a field, or a name that means it (see names.All). The id is mapped only in a sheet that
+// has the columns of an export: elsewhere a column of that name has the ids of another system. sample are some rows: a column whose values cannot be
+// those of its field is left out with a remark.
+func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, error) {
 	known, err := Targets(app)
 	if err != nil {
 		return nil, err
 	}
-	mapping := make(Mapping, len(columns))
-	take := func(i int, target string) {
-		if mapping[i] == "" && target != "" && !slices.Contains(mapping, target) {
-			mapping[i] = target
-		}
-	}
+	s := &Suggestion{Mapping: make(Mapping, len(columns)), Unknown: []string{}}
 	isExport := slices.Contains(columns, createdAt) && slices.Contains(columns, updatedAt)
+	written := []string{ID, createdAt, updatedAt, ""}
+	if n := len(columns); n > 2 && columns[n-2] == ReasonColumn && columns[n-1] == RowColumn {
+		written, sample = append(written, ReasonColumn, RowColumn), nil // of refused rows, whose values do not fit
+	}
+	meanings := names.All(columns)
 	for i, column := range columns {
-		if slices.Contains(known, column) && (column != ID || isExport) {
-			take(i, column)
+		target := cmp.Or(exactly(known, column), meanings[i].Field, calledLike(known, column))
+		switch {
+		case target == "" && names.IsID(column):
+			s.offer(column)
+		case target == "" && !slices.Contains(written, column):
+			s.Unknown = append(s.Unknown, column)
+		case target == ID && !isExport:
+		case !fits(target, i, sample):
+			s.Warnings = append(s.Warnings, fmt.Sprintf("the column %q is not imported: most of its values cannot be a value of %s", column, target))
+		case !isRepeatable(target) && slices.Contains(s.Mapping, target):
+		default:
+			s.Mapping[i] = target
 		}
 	}
-	for i, target := range targets(columns) {
-		take(i, target)
-	}
-	for i, column := range columns {
-		if column != ID {
-			take(i, calledLike(known, column))
-		}
-	}
-	return mapping, nil
+	s.Remarks = append(s.Remarks, s.several(columns)...)
+	return s, nil
 }
 
-// Complete returns the mapping of the columns that has the given targets, by the column's index and "" to skip it, and for the others what
-// Suggest returns. unknown are the columns that are neither given nor recognized. Only the match id, or "" for the default one, maps a
-// recognized column to the id.
-func Complete(app core.App, columns []string, given map[int]string, match string) (mapping Mapping, unknown []string, err error) {
-	suggested, err := Suggest(app, columns)
-	if err != nil {
-		return nil, nil, err
-	}
-	mapping = make(Mapping, len(columns))
-	for i, target := range given {
-		mapping[i] = target
-	}
-	for i, target := range suggested {
-		if _, some := given[i]; !some && !slices.Contains(mapping, target) {
-			mapping[i] = target
+// offer suggests that a column with the ids of another system becomes the external ID.
+func (s *Suggestion) offer(column string) {
+	s.Unknown = append(s.Unknown, column)
+	s.Remarks = append(s.Remarks, fmt.Sprintf("the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column))
+}
+
+// Choose sets the targets that a person has chosen, by the column's index and "" to skip it. A suggested column gives way to a chosen one.
+func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
+	for i, target := range s.Mapping {
+		for _, other := range chosen {
+			if target != "" && target == other {
+				s.Mapping[i] = ""
+			}
 		}
 	}
-	decided := slices.Clone(mapping)
-	for i := range given {
-		decided[i] = columns[i]
+	for i, target := range chosen {
+		s.Mapping[i] = target
+		s.Unknown = slices.DeleteFunc(s.Unknown, func(unknown string) bool { return unknown == columns[i] })
 	}
-	unknown = decided.Unknown(columns)
-	if i := slices.Index(mapping, ID); i >= 0 && match != "" && match != ID && given[i] == "" {
-		mapping[i] = ""
+}
+
+// several returns which columns have the same target, in the order in which they count.
+func (m Mapping) several(columns []string) (remarks []string) {
+	places := map[string][]string{}
+	for _, i := range m.order(columns) {
+		places[m[i]] = append(places[m[i]], strconv.Quote(columns[i]))
 	}
-	return mapping, unknown, nil
+	for _, target := range slices.Sorted(maps.Keys(places)) {
+		if target != "" && len(places[target]) > 1 {
+			remarks = append(remarks, fmt.Sprintf("%s is the first value of the columns %s", target, strings.Join(places[target], ", ")))
+		}
+	}
+	return remarks
+}
+
+// order returns the indexes of the columns in the order in which they count: a field's own name first, then by their meaning.
+func (m Mapping) order(columns []string) []int {
+	meanings, order := names.All(columns), make([]int, len(m))
+	for i := range m {
+		order[i] = i
+		if columns[i] == m[i] {
+			meanings[i].Rank = -1
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(meanings[a].Rank, meanings[b].Rank) })
+	return order
+}
+
+// isRepeatable reports whether several columns can have a target: the shipped fields, and the parts of a name.
+func isRepeatable(target string) bool {
+	return contact.FieldNamed(target) != nil || slices.Contains(halves, target)
+}
+
+// looksLike tells what every value of a field has.
+var looksLike = map[string]func(value string) bool{
+	contact.Email: func(value string) bool { return strings.Contains(value, "@") },
+	contact.Phone: func(value string) bool {
+		digits := 0
+		for _, c := range value {
+			if unicode.IsDigit(c) {
+				digits++
+			}
+		}
+		return digits >= 3
+	},
+}
+
+// fits reports whether at least half of the values in a column look like those of a field.
+func fits(target string, column int, sample [][]string) bool {
+	isLike, values, like := looksLike[target], 0, 0
+	if isLike == nil {
+		return true
+	}
+	for _, cells := range sample {
+		if column >= len(cells) || strings.TrimSpace(cells[column]) == "" {
+			continue
+		}
+		values++
+		if isLike(cells[column]) {
+			like++
+		}
+	}
+	return 2*like >= values
+}
+
+// Known returns whether a heading is known: it means a field, is that of an export, or one of others.
+func Known(app core.App, others []string) (func(heading string) bool, error) {
+	known, err := Targets(app)
+	known = append(known, createdAt, updatedAt)
+	return func(heading string) bool {
+		return heading != "" && (names.Of(heading).Field != "" || slices.Contains(known, heading) || slices.Contains(others, heading) || calledLike(known, heading) != "")
+	}, err
+}
+
+func exactly(targets []string, column string) string {
+	if slices.Contains(targets, column) {
+		return column
+	}
+	return ""
 }
 
 // calledLike returns the target whose name differs from the column's only in case and punctuation, or "" if there is none or more than one.
 func calledLike(targets []string, column string) (found string) {
 	for _, target := range targets {
-		if target == ID || fold(target) != fold(column) {
+		if target == ID || names.Fold(target) != names.Fold(column) {
 			continue
 		}
 		if found != "" {
@@ -101,11 +195,11 @@ func calledLike(targets []string, column string) (found string) {
 	return found
 }
 
-// Value returns what the cells of a row have for a field; of a name in two halves, both.
+// Value returns what the cells of a row have for a field, in the columns of this mapping; of a name in parts, all of them.
 func (m Mapping) Value(field string, cells []string) string {
 	var values []string
 	for i, target := range m {
-		isHalf := field == "name" && (target == FirstName || target == LastName)
+		isHalf := field == names.Name && slices.Contains(halves, target)
 		if (target == field || isHalf) && cells[i] != "" {
 			values = append(values, cells[i])
 		}
@@ -113,56 +207,36 @@ func (m Mapping) Value(field string, cells []string) string {
 	return strings.Join(values, " ")
 }
 
-// Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the halves of a name, and the custom
+// Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the parts of a name, and the custom
 // fields.
 func Targets(app core.App) ([]string, error) {
-	names := []string{ID}
+	targets := []string{ID}
 	for _, field := range contact.Fields {
-		names = append(names, field.Name)
+		targets = append(targets, field.Name)
 	}
-	names = append(names, FirstName, LastName)
+	targets = append(targets, halves...)
 	custom, err := contact.CustomFields(app)
 	for _, field := range custom {
-		if !slices.Contains(names, field.GetName()) {
-			names = append(names, field.GetName())
+		if !slices.Contains(targets, field.GetName()) {
+			targets = append(targets, field.GetName())
 		}
 	}
-	return names, err
+	return targets, err
 }
 
-// DefaultMatch returns the field by which contacts are found by default: the first of id, externalId and email that has a column.
-func (m Mapping) DefaultMatch() string {
-	for _, match := range []string{ID, payload.FieldExternalID} {
-		if slices.Contains(m, match) {
-			return match
-		}
-	}
-	return payload.FieldEmail
-}
-
-// The columns that a report of refused rows has after those of the sheet.
-const (
-	Reason = "reason"
-	Row    = "row"
-)
-
-// Unknown returns the columns that the mapping leaves out, without those that the program itself writes, such as the times of a contact.
-func (m Mapping) Unknown(columns []string) []string {
-	unknown, written := []string{}, []string{ID, createdAt, updatedAt}
-	if n := len(columns); n > 2 && columns[n-2] == Reason && columns[n-1] == Row {
-		columns = columns[:n-2]
-	}
+// Ignored returns the columns without a target.
+func (m Mapping) Ignored(columns []string) []string {
+	ignored := []string{}
 	for i, column := range columns {
-		if m[i] == "" && !slices.Contains(written, column) {
-			unknown = append(unknown, column)
+		if m[i] == "" {
+			ignored = append(ignored, column)
 		}
 	}
-	return unknown
+	return ignored
 }
 
-// Check checks that the mapping is valid for a sheet with that many columns, and that it has a column for the match. The error is a
-// *fault.Error.
-func (m Mapping) Check(app core.App, columns int, match string) error {
+// check checks that the mapping is valid for a sheet with that many columns. The error is a *fault.Error.
+func (m Mapping) check(app core.App, columns int) error {
 	known, err := Targets(app)
 	if err != nil {
 		return err
@@ -177,15 +251,9 @@ func (m Mapping) Check(app core.App, columns int, match string) error {
 		if !slices.Contains(known, target) {
 			return invalidMapping(fmt.Sprintf("names %q, which is not a field of a contact", target))
 		}
-		if slices.Contains(m[:i], target) {
+		if slices.Contains(m[:i], target) && !isRepeatable(target) {
 			return invalidMapping(fmt.Sprintf("has two columns for %s", target))
 		}
-	}
-	if match != ID && match != payload.FieldExternalID && match != payload.FieldEmail {
-		return fault.InvalidField("match", fault.CodeInvalidValue, "must be id, externalId or email")
-	}
-	if !slices.Contains(m, match) {
-		return fault.InvalidField("match", fault.CodeInvalidValue, "must be a field that a column is mapped to")
 	}
 	return nil
 }

@@ -12,34 +12,39 @@ const (
 
 // otherFormats are formats that people mistake for CSV or a workbook, by their first bytes. The first that fits counts.
 var otherFormats = []struct {
-	begin, has string // has is somewhere in the head of the file, "" for anything
-	name       string
+	begin, has   string // has is somewhere in the head of the file, "" for anything
+	name, advice string
 }{
-	{archive, "word/", "a Word document (.docx)"},
-	{archive, "application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)"},
-	{archive, "Index/", "a Numbers spreadsheet"},
-	{"PK\x05\x06", "", "a ZIP archive without files"},
-	{compound, "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00", "a workbook with a password"},
-	{compound, "", "an Excel 97–2003 workbook (.xls), or a workbook with a password"},
-	{"\x1f\x8b", "", "a gzip file"},
-	{"%PDF-", "", "a PDF document"},
+	{archive, "word/", "a Word document (.docx)", saveAs},
+	{archive, "application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)", saveAs},
+	{archive, "Index/", "a Numbers spreadsheet", saveAs},
+	{"PK\x05\x06", "", "a ZIP archive without files", saveAs},
+	{compound, "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00", "a workbook with a password", saveAs},
+	{compound, "", "an Excel 97–2003 workbook (.xls), or a workbook with a password", saveAs},
+	{"\x1f\x8b", "", "a gzip file", "unpack it, then import the file in it"},
+	{"%PDF-", "", "a PDF document", saveAs},
+	{"<?xml", "Workbook", "an XML spreadsheet", saveAs},
+	{"<?xml", "", "XML", saveAs},
+	{"<", ">", "HTML", saveAs},
+	{"[", "{", "JSON", sendIt},
+	{"{", `"`, "JSON", sendIt},
 }
 
 // byteOrderMarks are at the beginning of a text and show its encoding.
 var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 
+const sendIt = "send it to the API or to an inbound webhook, or convert it to CSV"
+
 const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" in your spreadsheet program, then import that file`
 
-// recognize returns an error if the file that begins with head is neither a text nor a ZIP archive. The error says what the file is, and what to do.
+// recognize returns an error if the file that begins with head cannot be CSV, a workbook or vCards. The error says what the file is, and what to do.
 func recognize(head []byte) error {
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(utf8Mark)))
 	for _, format := range otherFormats {
-		if !bytes.HasPrefix(head, []byte(format.begin)) || !bytes.Contains(head, []byte(format.has)) {
+		if !bytes.HasPrefix(text, []byte(format.begin)) || !bytes.Contains(head, []byte(format.has)) {
 			continue
 		}
-		if format.begin == "\x1f\x8b" {
-			return fmt.Errorf("it is %s: unpack it, then import the file in it", format.name)
-		}
-		return fmt.Errorf("it is %s: %s", format.name, saveAs)
+		return fmt.Errorf("it is %s: %s", format.name, format.advice)
 	}
 	if bytes.HasPrefix(head, []byte(archive)) {
 		return nil

@@ -1,4 +1,4 @@
-// Package sheet reads and writes spreadsheets of contacts: Excel workbooks, and CSV in UTF-8 and as Excel saves it.
+// Package sheet reads and writes files of contacts: Excel workbooks, CSV as spreadsheet programs save it, and vCards.
 package sheet
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"contactbase/internal/xlsx"
@@ -24,58 +25,85 @@ const (
 	// maxRow is the maximum size of all cells of a row in bytes.
 	maxRow = 1 << 20
 
-	// maxHeading is the maximum length of the name of a column in characters: the rest of a longer one is cut off.
+	// maxShown is the maximum length of a value in a message, in characters.
+	maxShown = 100
+
+	// maxHeading is the maximum length of a heading in characters: the rest of a longer one is cut off.
 	maxHeading = 200
 
 	// firstLine is the maximum size of the first line in bytes, as far as it shows the separator.
 	firstLine = 64 << 10
 )
 
-// Format is the format of a file: Workbook, or the separator of a CSV file.
+// Format is the format of a file: Workbook, VCard, or the separator of a CSV file.
 type Format rune
 
 // The formats of exports.
 const (
 	Workbook Format = 0
 	CSV      Format = ','
+	VCard    Format = 'v'
 )
 
-// FormatOf returns the format of a file to write, by its name: Workbook or CSV.
+// Formats has the formats of exports by their names.
+var Formats = map[string]Format{"csv": CSV, "xlsx": Workbook, "vcf": VCard}
+
+// FormatOf returns the format of a file to write, by its name: CSV unless it ends with that of another format.
 func FormatOf(name string) Format {
-	if strings.EqualFold(filepath.Ext(name), workbookExtension) {
-		return Workbook
+	if format, ok := Formats[strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))]; ok {
+		return format
 	}
 	return CSV
 }
 
 // Extension returns how the name of a file of this format ends.
 func (f Format) Extension() string {
-	if f == Workbook {
-		return workbookExtension
+	for name, format := range Formats {
+		if format == f {
+			return "." + name
+		}
 	}
 	return ".csv"
 }
 
-const workbookExtension = ".xlsx"
-
-// Reader reads the rows of a sheet. The first row has the names of its columns. Close it after use.
+// Reader reads the rows of a sheet. Close it after use.
 type Reader struct {
-	Columns []string
-	Format  Format
-	rows    rowReader
-	row     int // that was read last
+	Columns  []string // the headings; the second "Email" is "Email#2"
+	Headings int      // the number of their row
+	Above    []string // the text of the rows above it
+	Format   Format
+
+	rows  rowReader
+	ended error // why rows has no more
+	ahead []Row // that were read to find the headings, and to look at the values below them
+	width int   // of the row of the headings, with the empty ones at its end
 }
 
-// rowReader reads the rows of a file, with their numbers as a spreadsheet shows them, in which blank rows count.
+// Row is a row of a sheet.
+type Row struct {
+	Cells   []string // one for each column, with the white space around it
+	Number  int      // as a spreadsheet shows it: blank lines count
+	Refused string   // why it cannot be read, "" if it can
+	Warning string   // about cells that are left out, "" for none
+}
+
+// rowReader reads the rows of a file that are not blank, with as many cells as they have.
 type rowReader interface {
-	Read() (cells []string, row int, err error)
+	Read() (Row, error)
 	io.Closer
 }
 
-// NewReader returns a reader that has read the names of the columns. It recognizes a workbook by its content, and reads the sheet with the given name,
-// by default the first one; meanwhile it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error is for the person who
-// made the file, unless it is an *fs.PathError. Once ctx ends, the reader returns an error.
-func NewReader(ctx context.Context, r io.Reader, folder, name string) (*Reader, error) {
+// Choice is which part of a file is read.
+type Choice struct {
+	Sheet    string // of a workbook, "" for the first one
+	Headings int    // the number of the row that has the headings, 0 to look for them
+	Known    func(heading string) bool
+}
+
+// NewReader returns a reader that has read the headings: see Reader.findHeadings. It recognizes a workbook and vCards by their content; of a workbook
+// it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error is for the person who made the file, unless it is an
+// *fs.PathError. Once ctx ends, the reader returns an error.
+func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (*Reader, error) {
 	raw := bufio.NewReaderSize(&cancellable{ctx, r}, firstLine)
 	head, err := raw.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -84,22 +112,36 @@ func NewReader(ctx context.Context, r io.Reader, folder, name string) (*Reader, 
 	if err := recognize(head); err != nil {
 		return nil, err
 	}
-	reader := &Reader{Format: Workbook}
+	reader, sheets := &Reader{Format: Workbook}, []string(nil)
 	switch {
 	case bytes.HasPrefix(head, []byte(archive)):
-		reader.rows, err = xlsx.Open(ctx, raw, folder, name)
-	case name != "":
-		return nil, fmt.Errorf("it is a CSV file, which has no sheet named %q: leave out the sheet", name)
+		var book *xlsx.Reader
+		if book, err = xlsx.Open(ctx, raw, folder, choice.Sheet); err == nil {
+			reader.rows, sheets = workbookRows{book}, book.Sheets
+		}
+	case choice.Sheet != "":
+		return nil, fmt.Errorf("it is not a workbook, so it has no sheet named %q: leave out the sheet", choice.Sheet)
+	case isVCard(head):
+		reader.rows, reader.Format, err = newCardRows(raw), CSV, nil
 	default:
-		reader.rows, reader.Format, err = newCSV(raw)
+		reader.rows, reader.Format, err = newCSV(raw, choice.Known)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := reader.readColumns(); err != nil {
+	if err := reader.findHeadings(choice, sheets); err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
 	return reader, nil
+}
+
+// workbookRows reads the rows of a workbook.
+type workbookRows struct{ *xlsx.Reader }
+
+// Read implements rowReader.
+func (w workbookRows) Read() (Row, error) {
+	cells, number, err := w.Reader.Read()
+	return Row{Cells: cells, Number: number}, err
 }
 
 // cancellable reads until ctx ends.
@@ -118,64 +160,65 @@ func (c *cancellable) Read(p []byte) (int, error) {
 // Close ends reading.
 func (r *Reader) Close() error { return r.rows.Close() }
 
-func (r *Reader) readColumns() error {
-	columns, err := r.record()
-	if errors.Is(err, io.EOF) {
-		return errors.New("the file is empty; its first row must have the names of the columns")
-	}
+// Read returns the next row, and io.EOF after the last one. After an error, do not call Read again.
+func (r *Reader) Read() (Row, error) {
+	row, err := r.next()
 	if err != nil {
-		return err
+		return row, err
 	}
-	for i, column := range columns {
-		columns[i] = Cut(strings.TrimSpace(column), maxHeading)
+	var more []string
+	if len(row.Cells) > len(r.Columns) {
+		more = withoutBlankEnd(row.Cells[len(r.Columns):])
+		row.Cells = row.Cells[:len(r.Columns)]
 	}
-	r.Columns = withoutBlankEnd(columns)
 	switch {
-	case len(r.Columns) == 0:
-		return errors.New("its first row is blank; it must have the names of the columns")
-	case len(r.Columns) > maxColumns:
-		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(r.Columns), maxColumns)
+	case row.Refused != "" || len(more) == 0:
+	case r.Format == Workbook || len(r.Columns)+len(more) <= r.width:
+		row.Warning = fmt.Sprintf("%s, which no heading names, left out", strconv.Quote(Cut(strings.Join(more, " "), maxShown)))
+	default:
+		row.Refused = fmt.Sprintf("the row has %d cells, but there are only %d headings: put a cell that contains the separator in quotation marks", len(r.Columns)+len(more), r.width)
 	}
-	return nil
+	row.Cells = Pad(row.Cells, len(r.Columns))
+	return row, nil
 }
 
-// Row returns the number of the last row read, as a spreadsheet shows it: blank lines count, and the names of the columns are
-// usually in row 1.
-func (r *Reader) Row() int { return r.row }
-
-// Read returns the cells of the next row, as many as there are columns, and io.EOF after the last row. It keeps white space around a cell. After
-// an error, because a row has more cells or cannot be read, do not call Read again.
-func (r *Reader) Read() ([]string, error) {
-	cells, err := r.record()
-	if err != nil {
-		return nil, err
+// next returns the next row that was read ahead, or the next one of the file.
+func (r *Reader) next() (Row, error) {
+	if len(r.ahead) == 0 {
+		return r.read()
 	}
-	if len(cells) > len(r.Columns) { // perhaps only a separator at the end of each line
-		cells = append(cells[:len(r.Columns)], withoutBlankEnd(cells[len(r.Columns):])...)
-	}
-	if len(cells) > len(r.Columns) {
-		return nil, fmt.Errorf("row %d has %d cells, but there are only %d columns", r.row, len(cells), len(r.Columns))
-	}
-	return Pad(cells, len(r.Columns)), nil
+	row := r.ahead[0]
+	r.ahead = r.ahead[1:]
+	return row, nil
 }
 
-// record returns the cells of the next row, without their escapes.
-func (r *Reader) record() (cells []string, err error) {
-	if cells, r.row, err = r.rows.Read(); err != nil {
-		return nil, err
-	}
-	size := 0
-	for i, cell := range cells {
-		if len(cell) > maxCell {
-			return nil, fmt.Errorf("row %d has a cell of %d KiB; a cell can have at most %d KiB", r.row, len(cell)>>10, maxCell>>10)
+// read reads the next row of the file that has a value, and takes the escapes from its cells.
+func (r *Reader) read() (Row, error) {
+	for {
+		if r.ended != nil {
+			return Row{}, r.ended
 		}
-		cells[i] = unescape(cell)
-		size += len(cell)
+		row, err := r.rows.Read()
+		if err != nil {
+			r.ended = err
+			continue
+		}
+		size := 0
+		for i, cell := range row.Cells {
+			if len(cell) > maxCell {
+				row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB", len(cell)>>10, maxCell>>10)
+				row.Cells[i] = ""
+			}
+			row.Cells[i] = unescape(row.Cells[i])
+			size += len(row.Cells[i])
+		}
+		if size > maxRow {
+			row.Refused, row.Cells = fmt.Sprintf("the row has %d KiB; a row can have at most %d KiB", size>>10, maxRow>>10), nil
+		}
+		if row.Refused != "" || len(withoutBlankEnd(row.Cells)) > 0 {
+			return row, nil
+		}
 	}
-	if size > maxRow {
-		return nil, fmt.Errorf("row %d has %d KiB; a row can have at most %d KiB", r.row, size>>10, maxRow>>10)
-	}
-	return cells, nil
 }
 
 // withoutBlankEnd returns the cells up to the last one that is not blank.

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,25 +19,47 @@ import (
 	"contactbase/internal/contact/sheet"
 )
 
-// readAll returns the columns and the rows of a sheet.
-func readAll(t *testing.T, text string) (rows [][]string, err error) {
+// known are the headings that the tests know.
+func known(heading string) bool {
+	return slices.Contains([]string{"name", "company", "email", "phone", "a", "b", "text"}, heading)
+}
+
+// read returns the columns and the rows of a sheet.
+func read(t *testing.T, text string, choice sheet.Choice) (reader *sheet.Reader, rows []sheet.Row, err error) {
 	t.Helper()
-	reader, err := sheet.NewReader(t.Context(), iotest.OneByteReader(strings.NewReader(text)), t.TempDir(), "")
+	choice.Known = known
+	reader, err = sheet.NewReader(t.Context(), iotest.OneByteReader(strings.NewReader(text)), t.TempDir(), choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return reader, rows, nil
+		}
+		if err != nil {
+			return reader, rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+// readAll returns the cells of a sheet. The error is also that of the first refused row.
+func readAll(t *testing.T, text string) (cells [][]string, err error) {
+	t.Helper()
+	reader, rows, err := read(t, text, sheet.Choice{})
 	if err != nil {
 		return nil, err
 	}
-	defer reader.Close()
-	rows = [][]string{reader.Columns}
-	for {
-		cells, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, nil
+	cells = [][]string{reader.Columns}
+	for _, row := range rows {
+		if row.Refused != "" && err == nil {
+			err = fmt.Errorf("row %d: %s", row.Number, row.Refused)
 		}
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, cells)
+		cells = append(cells, row.Cells)
 	}
+	return cells, err
 }
 
 func TestReader(t *testing.T) {
@@ -67,12 +91,13 @@ func TestReader(t *testing.T) {
 	}
 	for text, wrong := range map[string]string{
 		"":                          "is empty",
-		"name\nAda,Grace\n":         "row 2 has 2 cells",
-		"name\n\"Ada":               "row 2, in line 2",
-		"name\n" + large(256<<10+1): "row 2 has a cell of 256 KiB; a cell can have at most 256 KiB",
-		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "the row in line 2 has more than 1024 KiB",
+		" \n,,\n":                   "is empty",
+		"name\nAda,Grace\n":         "row 2: the row has 2 cells, but there are only 1 headings",
+		"name\n\"Ada":               "row 2: a cell has a quotation mark at its beginning",
+		"name\n" + large(256<<10+1): "row 2: the row has a cell of 256 KiB; a cell can have at most 256 KiB",
+		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "row 2: the row has more than 1024 KiB",
 		strings.Repeat("a,", 300) + "a":                       "has 301 columns; a file can have at most 200",
-		",,\nAda":                                             "first row is blank",
+		"Ada,ada@example.com\n":                               "has no headings, but values such as \"ada@example.com\" in row 1",
 	} {
 		if _, err := readAll(t, text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20q: got %v, want %q", text, err, wrong)
@@ -80,56 +105,86 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// A CSV record that is too large is refused while it is read, and what is quoted or behind it does not count.
-func TestLargeRecords(t *testing.T) {
+// Only the row is refused that is too large or has no end, and reading it takes no more memory than a row may have.
+func TestRefusedRecords(t *testing.T) {
 	t.Parallel()
-	const most = 1_000
-	row := func(cells int) string { return strings.Repeat("x,", cells-1) + "x\n" }
-	for _, c := range []struct{ begin, repeated, wrong string }{
-		{"", ",", "the row in line 1 has more than 1000 cells"},
-		{"a\n\n", ",", "the row in line 3 has more than 1000 cells"},
-		{"a\n\"1\n2\"\nb\n", "x,", "the row in line 5 has more than 1000 cells"},
-		{"a\nb\n", "x", "the row in line 3 has more than 1024 KiB"},
-		{"a\n\"", "x\n", "the row in line 2 has more than 1024 KiB"},
-		{"a\n\"", "\"\"", "the row in line 2 has more than 1024 KiB"},
+	const mib = 1 << 20
+	for what, c := range map[string]struct{ row, wrong string }{
+		"cells":          {strings.Repeat("x,", 1_000) + "x", "more than 1000 cells"},
+		"one line":       {large(3 * mib), "more than 1024 KiB"},
+		"quoted":         {`"` + strings.Repeat("x\n", mib) + `"`, "quotation mark at its beginning"},
+		"doubled quotes": {`"` + strings.Repeat(`""`, mib), "more than 1024 KiB"},
+		"no end":         {`"Ada,x`, "quotation mark at its beginning"},
+		"one cell more":  {"Ada,x,y", "the row has 3 cells"},
 	} {
-		endless := &endless{rest: c.begin, repeated: c.repeated}
-		reader, err := sheet.NewReader(t.Context(), endless, t.TempDir(), "")
-		for err == nil {
-			_, err = reader.Read()
+		_, rows, err := read(t, "name,company\nfirst,1\n"+c.row+"\nlast,2\n", sheet.Choice{})
+		if err != nil || len(rows) < 3 || !reflect.DeepEqual(rows[0].Cells, []string{"first", "1"}) || !reflect.DeepEqual(rows[len(rows)-1].Cells, []string{"last", "2"}) {
+			t.Errorf("%s: %d rows (%v)", what, len(rows), err)
+			continue
 		}
-		if !strings.Contains(err.Error(), c.wrong) {
-			t.Errorf("%q: got %v, want %q", c.begin+c.repeated, err, c.wrong)
+		if rows[1].Number != 3 || !strings.Contains(rows[1].Refused, c.wrong) {
+			t.Errorf("%s: row %d is refused with %q", what, rows[1].Number, rows[1].Refused)
 		}
-		if endless.read > 2<<20 {
-			t.Errorf("%q: %d KiB were read", c.begin+c.repeated, endless.read>>10)
-		}
-	}
-	rows, err := readAll(t, "a,b\n"+strings.Repeat("\"x,,,\ny\",z\n", most)+row(2))
-	if err != nil || len(rows) != most+2 {
-		t.Errorf("quoted separators: %d rows (%v)", len(rows), err)
-	}
-	if _, err := readAll(t, "a\n"+row(most)); err == nil || !strings.Contains(err.Error(), "row 2 has 1000 cells") {
-		t.Errorf("a row of the most cells: %v", err)
 	}
 }
 
-// endless is a text, and another one again and again.
-type endless struct {
-	rest, repeated string
-	read           int
+// Rows are read as spreadsheet programs read them.
+func TestRowsOfSpreadsheets(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][][]string{
+		"name,company\nBob \"The Builder\" Stone,x":    {{`Bob "The Builder" Stone`, "x"}},
+		"name,company\n\"Ann \"\"A\"\" Reed\",\"x\"\n": {{`Ann "A" Reed`, "x"}},
+		"name,company\n\"Ann\" Reed,x\n":               {{"Ann Reed", "x"}},
+		"name,company\rAda,1\rGrace,2\r":               {{"Ada", "1"}, {"Grace", "2"}},
+		"name,company\r\nAda\r\n\r\nGrace,2,,\r\n":     {{"Ada", ""}, {"Grace", "2"}},
+		"name,company\n\"two\r\nlines\",\"a,b\"\n,\n":  {{"two\nlines", "a,b"}},
+		"name,company\n5\" pipe,x\n\"\",y\n":           {{`5" pipe`, "x"}, {"", "y"}},
+	} {
+		rows, err := readAll(t, text)
+		if err != nil || !reflect.DeepEqual(rows[1:], want) {
+			t.Errorf("%q: got %q (%v), want %q", text, rows, err, want)
+		}
+	}
 }
 
-func (e *endless) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		if e.rest == "" {
-			e.rest = e.repeated
+// The headings are where people put them.
+func TestHeadings(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		text     string
+		choice   sheet.Choice
+		headings int
+		columns  []string
+		above    []string
+	}{
+		"first row":     {"name,x\nAda,1\n", sheet.Choice{}, 1, []string{"name", "x"}, nil},
+		"below a note":  {"Notes:\n\"a, b; c\"\n\nname;email;x\nAda;;\n", sheet.Choice{}, 4, []string{"name", "email", "x"}, []string{"Notes:", "a, b; c"}},
+		"one known":     {"Contacts 2026\nname,x\nAda,1\n", sheet.Choice{}, 2, []string{"name", "x"}, []string{"Contacts 2026"}},
+		"none known":    {"x,y\nAda,1\n", sheet.Choice{}, 1, []string{"x", "y"}, nil},
+		"chosen":        {"name,email\nx,y\nAda,1\n", sheet.Choice{Headings: 2}, 2, []string{"x", "y"}, []string{"name email"}},
+		"repeated":      {"name,email,email,\n,,,\nAda,1,2,\n", sheet.Choice{}, 1, []string{"name", "email", "email#2"}, nil},
+		"in two lines":  {"\"name\",\"first\n line\"\nAda,1\n", sheet.Choice{}, 1, []string{"name", "first line"}, nil},
+		"a narrow note": {"name\nx,y,z\nAda,1,2\nBob,1,2\n", sheet.Choice{}, 1, []string{"name"}, nil},
+	} {
+		reader, _, err := read(t, c.text, c.choice)
+		if err != nil || reader.Headings != c.headings || !reflect.DeepEqual(reader.Columns, c.columns) || !reflect.DeepEqual(reader.Above, c.above) {
+			t.Errorf("%s: got %+v (%v)", what, reader, err)
 		}
-		taken := copy(p[n:], e.rest)
-		n, e.rest = n+taken, e.rest[taken:]
 	}
-	e.read += n
-	return n, nil
+	for wrong, choice := range map[string]sheet.Choice{"its row 2 is blank": {Headings: 2}, "one of the first 1000 rows": {Headings: 1_001}} {
+		if _, _, err := read(t, "name\n\nAda\n", choice); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%+v: got %v", choice, err)
+		}
+	}
+}
+
+// Cells below an empty heading are left out with a warning.
+func TestBelowNoHeading(t *testing.T) {
+	t.Parallel()
+	_, rows, err := read(t, "name,email,,\nAda,1,note here,\nBob,2,,\n", sheet.Choice{})
+	if err != nil || len(rows) != 2 || !strings.Contains(rows[0].Warning, `"note here"`) || rows[1].Warning != "" || rows[0].Refused != "" {
+		t.Errorf("got %+v (%v)", rows, err)
+	}
 }
 
 // A program that expects another separator splits no cell, and finds no formula in one.
@@ -238,16 +293,17 @@ func TestWorkbook(t *testing.T) {
 		t.Errorf("got %q (%v)", rows, err)
 	}
 	for wrong, file := range map[string]string{
-		"is empty":          write(nil),
-		"row 2 has 2 cells": write([]string{"a"}, []string{"b", "c"}),
+		"is empty": write(nil),
 		"has 201 columns; a file can have at most 200": write(strings.Split(strings.Repeat("a,", 201), ",")[:201]),
-		"first row is blank":                           write([]string{" "}),
 	} {
 		if _, err := readAll(t, file); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("got %v, want %q", err, wrong)
 		}
 	}
-	if _, err := sheet.NewReader(t.Context(), strings.NewReader("name\nAda\n"), t.TempDir(), "Sheet1"); err == nil || !strings.Contains(err.Error(), "it is a CSV file") {
+	if _, rows, err := read(t, write([]string{"a"}, []string{"x", "y"}), sheet.Choice{}); err != nil || !strings.Contains(rows[0].Warning, `"y"`) {
+		t.Errorf("a cell below no heading: %+v (%v)", rows, err)
+	}
+	if _, _, err := read(t, "name\nAda\n", sheet.Choice{Sheet: "Sheet1"}); err == nil || !strings.Contains(err.Error(), "it is not a workbook") {
 		t.Errorf("a sheet of CSV: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -81,8 +82,17 @@ func NewWriter(w io.Writer, format Format, columns []string) (*Writer, error) {
 	return writer, writer.Write(columns)
 }
 
-// NewContactWriter returns a writer of contacts with these custom fields.
-func NewContactWriter(w io.Writer, format Format, custom []core.Field) (*Writer, error) {
+// ContactWriter writes contacts. Close completes the file, and returns the first error of any write.
+type ContactWriter interface {
+	WriteContact(c *contact.Contact) error
+	Close() error
+}
+
+// NewContactWriter returns a writer of contacts with these custom fields, which vCards do not have.
+func NewContactWriter(w io.Writer, format Format, custom []core.Field) (ContactWriter, error) {
+	if format == VCard {
+		return cardWriter{bufio.NewWriter(w)}, nil
+	}
 	columns := []string{ID}
 	for _, field := range contact.Fields {
 		columns = append(columns, field.Name)
@@ -91,10 +101,11 @@ func NewContactWriter(w io.Writer, format Format, custom []core.Field) (*Writer,
 		columns = append(columns, field.GetName())
 	}
 	writer, err := NewWriter(w, format, append(columns, createdAt, updatedAt))
-	if err == nil {
-		writer.custom = custom
+	if err != nil {
+		return nil, err
 	}
-	return writer, err
+	writer.custom = custom
+	return writer, nil
 }
 
 // Write writes a row. The error is xlsx.ErrFull if it does not fit in a workbook.

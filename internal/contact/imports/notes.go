@@ -1,0 +1,71 @@
+package imports
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// Note is what a person should know about a row that is applied.
+type Note struct {
+	Row  int    `json:"row"` // as a spreadsheet shows it
+	Text string `json:"text"`
+}
+
+// maxNotes is the maximum number of notes of an import that are kept. All are counted.
+const maxNotes = 1_000
+
+// notes returns the first notes of an import.
+func notes(app core.App, id string) (found []Note, err error) {
+	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `row`, `text` FROM `_importNotes` WHERE `import` = ? ORDER BY `row`, `text` LIMIT ?", func(rows *sql.Rows) error {
+		note := Note{}
+		err := rows.Scan(&note.Row, &note.Text)
+		found = append(found, note)
+		return err
+	}, id, maxShown)
+	if err != nil {
+		return nil, fmt.Errorf("reading the notes of the import %s: %w", id, err)
+	}
+	return found, nil
+}
+
+// noteInserts returns the statement that stores notes, none if there are too many before them.
+func (i *Import) noteInserts(notes []Note, before int) ([]sqlite.Statement, error) {
+	notes = notes[:min(len(notes), max(maxNotes-before, 0))]
+	if len(notes) == 0 {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(notes)
+	return []sqlite.Statement{{
+		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`) SELECT ?, ?, `value` ->> 'row', `value` ->> 'text' FROM json_each(?)",
+		Args: []any{i.ID, i.Tenant, string(encoded)},
+	}}, err
+}
+
+// repeats returns the earlier rows that have changed the contacts of rows, and keeps these rows, in the transaction of tx.
+func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int, error) {
+	return func(rows map[string]int) (map[string]int, error) {
+		encoded, err := json.Marshal(rows)
+		if err != nil {
+			return nil, err
+		}
+		earlier := map[string]int{}
+		err = sqlite.Each(sqlite.ReaderOf(tx), "SELECT `contact`, `row` FROM `_importContacts` WHERE `import` = ? AND `contact` IN (SELECT `key` FROM json_each(?))", func(rows *sql.Rows) error {
+			contact, row := "", 0
+			err := rows.Scan(&contact, &row)
+			earlier[contact] = row
+			return err
+		}, i.ID, string(encoded))
+		if err == nil {
+			_, err = sqlite.Run(tx, []sqlite.Statement{{
+				Text: "INSERT OR IGNORE INTO `_importContacts` (`import`, `tenant`, `contact`, `row`) SELECT ?, ?, `key`, `value` FROM json_each(?)",
+				Args: []any{i.ID, i.Tenant, string(encoded)},
+			}})
+		}
+		return earlier, err
+	}
+}
