@@ -24,6 +24,7 @@ func NewTenantCommand(app core.App, deliveries *store.Store, bounds tenant.Bound
 func tenantCreate(app core.App) *cobra.Command {
 	var disabled bool
 	var rateLimit int
+	var country string
 	command := &cobra.Command{
 		Use:     "create NAME",
 		Short:   "Create a tenant with the API enabled",
@@ -33,7 +34,7 @@ func tenantCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("looking for tenants with this name: %w", err)
 			}
-			record, err := create(app, tenant.CollectionName, "tenant", map[string]any{"name": args[0], "apiEnabled": !disabled, "rateLimit": rateLimit})
+			record, err := create(app, tenant.CollectionName, "tenant", map[string]any{"name": args[0], "apiEnabled": !disabled, "rateLimit": rateLimit, "country": country})
 			if err != nil {
 				return err
 			}
@@ -44,6 +45,7 @@ func tenantCreate(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API disabled")
+	command.Flags().StringVar(&country, "country", "", "two letters, such as DE: imports and inbound webhooks read phone numbers of this country")
 	command.Flags().IntVar(&rateLimit, "rateLimit", 0, fmt.Sprintf("requests per minute and key; 0 for %d", tenant.DefaultRateLimit))
 	return command
 }
@@ -81,8 +83,9 @@ func tenantDelete(app core.App, deliveries *store.Store) *cobra.Command {
 }
 
 func tenantRow(record *core.Record, state tenant.State) row {
-	shown := append(columns(record, "id", "name", "apiEnabled"), property{"rateLimit", keyRate(record.GetInt("rateLimit"))}, property{"state", stateName(state)})
-	return append(shown, columns(record, "created")...)
+	shown := append(columns(record, "id", "name", "apiEnabled"), property{"rateLimit", keyRate(record.GetInt("rateLimit"))})
+	shown = append(shown, columns(record, "country")...)
+	return append(append(shown, property{"state", stateName(state)}), columns(record, "created")...)
 }
 
 // keyRate is the rateLimit of a tenant. Tables show which default 0 stands for.

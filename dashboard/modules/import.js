@@ -1,15 +1,19 @@
-// One import: the field of each column, what the import would do, its progress, and the refused rows.
+// One import: the field of each column, how rows become contacts, what the import would do, its progress, and what it says about rows.
 
 /**
- * @typedef {object} ImportData
- * @property {Import | null} shown
- * @property {string[]} fields that a column can hold
- * @property {string[]} mapping as it is chosen
+ * @typedef {object} ImportChoices as they are chosen on the page
+ * @property {string[]} mapping
  * @property {string} match
+ * @property {string} existing
+ * @property {string} new
+ * @property {string} country
+ * @property {string} strict "yes" or ""
  */
 
-// The fields that can find contacts, in the order in which they are suggested.
-const importMatches = ["id", "externalId", "email"];
+/** @typedef {ImportChoices & { shown: Import | null, fields: string[] }} ImportData fields are those that a column can hold */
+
+/** @type {[string, string][]} */
+const importMatches = [["", "ID of an export, external ID or email, row by row"], ["id", "ID"], ["externalId", "External ID"], ["email", "Email"], ["phone", "Phone"], ["none", "Nothing: create all"]];
 
 // Columns of an export that an import does not read.
 const unreadColumns = ["id", "createdAt", "updatedAt"];
@@ -24,14 +28,13 @@ const isBusy = ({ status }) => ["checking", "running"].includes(status);
 function importPage(route) {
     const path = /** @type {const} */ (`/imports/${route.params.id}`);
     /** @type {ImportData} */
-    const data = store({ shown: null, fields: [], mapping: [], match: "" });
+    const data = store({ shown: null, fields: [], mapping: [], match: "", existing: "", new: "", country: "", strict: "" });
     let soon = 0;
 
     /** @param {Import} shown */
     function take(shown) {
         if (!data.shown) {
-            data.mapping = shown.mapping;
-            data.match = shown.match || importMatches.find((field) => shown.mapping.includes(field)) || "email";
+            Object.assign(data, importChoices(shown), { strict: shown.strict ? "yes" : "" });
         }
         keep(data, "shown", shown);
         clearTimeout(soon);
@@ -49,7 +52,7 @@ function importPage(route) {
 
     /** @param {"check" | "start" | "cancel"} action */
     const act = (action) => attempt(async () => {
-        take(await callIntegrations("POST", `${path}/${action}`, action === "cancel" ? undefined : { mapping: data.mapping, match: data.match }));
+        take(await callIntegrations("POST", `${path}/${action}`, action === "cancel" ? undefined : { ...importChoices(data), strict: data.strict === "yes" }));
     });
 
     return integrationsPage({
@@ -60,20 +63,33 @@ function importPage(route) {
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
             () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importMapping(data) : null),
             () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importLeftOut(data) : null),
+            () => data.shown && importRemarks(data.shown),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
+            () => data.shown && importNotes(data.shown),
             () => data.shown && importRefusals(data.shown),
         ],
     });
 }
 
 /**
- * Whether another mapping is chosen than the one that was checked.
+ * What both an import and the page have of the choices.
+ *
+ * @param {Pick<ImportChoices, "mapping" | "match" | "existing" | "new" | "country">} of
+ */
+function importChoices({ mapping, match, existing, new: absent, country }) {
+    return { mapping, match, existing, new: absent, country };
+}
+
+/**
+ * Whether other choices are made than those that were checked. Without a country, that of the tenant counts.
  *
  * @param {ImportData} data
  */
-function isChanged({ shown, mapping, match }) {
-    return JSON.stringify([shown?.mapping, shown?.match]) !== JSON.stringify([mapping, match]);
+function isChanged(data) {
+    const { shown } = data;
+    const checked = shown && [importChoices({ ...shown, country: data.country && shown.country }), shown.strict];
+    return JSON.stringify(checked) !== JSON.stringify([importChoices(data), data.strict === "yes"]);
 }
 
 /**
@@ -98,8 +114,12 @@ function importMapping(data) {
                 ))),
             ),
         ),
-        selectField("Match contacts by", data, "match", () => importMatches.map((field) => [field, fieldTitle(field)]), {
-            help: "A row updates the contact with the same value, or creates a new contact. Empty cells change nothing.",
+        selectField("Match contacts by", data, "match", () => importMatches, { help: "A row without that value creates a contact. Empty cells change nothing." }),
+        selectField("Contacts that exist", data, "existing", () => [["", "Update"], ["fill", "Fill only empty fields"], ["skip", "Skip"]]),
+        selectField("Contacts that do not exist", data, "new", () => [["", "Create"], ["skip", "Skip"]]),
+        textField("Country", data, "country", { maxLength: 2, placeholder: "DE", help: "Two letters, to read phone numbers without a country code. Leave empty for the tenant's country." }),
+        selectField("Values that do not fit", data, "strict", () => [["", "Leave them out with a warning"], ["yes", "Refuse the row"]], {
+            help: "This is for phone, company and custom fields. A row with an invalid email address is always refused.",
         }),
     );
 }
@@ -131,7 +151,7 @@ function importFieldSelect(data, index, column) {
                 ariaLabel: `Field for ${column}`,
                 onchange: (event) => {
                     const chosen = event.currentTarget.value;
-                    data.mapping = data.mapping.map((field, place) => (place === index ? chosen : field === chosen ? "" : field));
+                    data.mapping = data.mapping.map((field, place) => (place === index ? chosen : field));
                 },
             },
             () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field ? fieldTitle(field) : "Ignore")),
@@ -155,7 +175,10 @@ function importProgress(shown) {
             `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
             `${counts.updated.toLocaleString("en")} ${would ? "would be updated" : "updated"}, `,
             `${counts.unchanged.toLocaleString("en")} unchanged, `,
+            `${counts.skipped.toLocaleString("en")} skipped, `,
             t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
+            counts.repeated ? `; ${plural(counts.repeated, "repeated row")}` : "",
+            counts.warnings ? `; ${plural(counts.warnings, "warning")}` : "",
         ),
     );
 }
@@ -182,6 +205,46 @@ function importButtons({ id, status, counts }, changed, act) {
         ready && counts.created + counts.updated ? button(`Import ${plural(counts.created + counts.updated, "row")}`, () => act("start")) : null,
         over ? null : button(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
         over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
+    );
+}
+
+/**
+ * Where the headings are, and what a person should know about columns.
+ *
+ * @param {Import} shown
+ */
+function importRemarks({ headings, above, remarks }) {
+    const texts = remarks.map(({ text }) => text);
+    if (above.length) {
+        texts.unshift(`the headings are in row ${headings}; not imported is what is above them: ${above.join(" · ")}`);
+    }
+    return texts.length === 0 ? null : t.ul({ className: "integrations-remarks" }, texts.map((text) => t.li(null, text)));
+}
+
+/**
+ * What a person should know about rows that are applied.
+ *
+ * @param {Import} shown
+ */
+function importNotes({ notes = [], counts }) {
+    if (!notes.length) {
+        return null;
+    }
+    return t.section(
+        { className: "integrations-block" },
+        t.h2({ className: "integrations-subtitle" }, counts.warnings + counts.repeated > notes.length ? `The first ${notes.length} warnings and repeated rows` : "Warnings and repeated rows"),
+        t.div(
+            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Warnings", tabIndex: 0 },
+            t.table(
+                { className: "responsive-table", ariaLabel: "Warnings" },
+                t.thead(null, t.tr(null, ["Row", "Warning"].map((name) => t.th({ scope: "col" }, name)))),
+                t.tbody(null, notes.map(({ row, text }) => t.tr(
+                    null,
+                    t.td({ "html-data-name": "Row" }, row.toLocaleString("en")),
+                    t.td({ "html-data-name": "Warning" }, text),
+                ))),
+            ),
+        ),
     );
 }
 

@@ -16,7 +16,7 @@ function importsPage() {
     const data = store({ rows: null });
     return integrationsPage({
         title: "Import and export",
-        intro: "Import contacts from an Excel workbook or a CSV file, or export them to one. An import shows what it would change before it writes anything.",
+        intro: "Import contacts from an Excel workbook, CSV or vCards, or export them. An import shows what it would change before it writes anything.",
         load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
         actions: [newButton("Import contacts", importContacts), exportButton(), filtersButton()],
         content: () => table({
@@ -61,7 +61,7 @@ function importPath(id) {
 
 /** Asks for a file, and stores it. */
 function importContacts() {
-    const data = store({ tenant: onlyTenant(), sheet: "" });
+    const data = store({ tenant: onlyTenant(), sheet: "", headings: "" });
     /** @type {HTMLInputElement | null} */
     let input = null;
     const id = fieldId();
@@ -75,11 +75,12 @@ function importContacts() {
                 t.div(
                     { className: "field" },
                     t.label({ htmlFor: id }, "File"),
-                    t.input({ id, type: "file", accept: `.xlsx,.csv,.txt,.tsv,${workbookType},text/csv`, required: true, onmount: (element) => (input = element) }),
+                    t.input({ id, type: "file", accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "An Excel workbook (.xlsx) or CSV, with column names in the first row, at most 64 MiB."),
+                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB."),
             ),
             textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
+            textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "Its number. Leave empty to look for them in the first 20 rows." }),
         ],
         run: async () => {
             const file = input?.files?.[0];
@@ -87,7 +88,7 @@ function importContacts() {
                 throw new Error("Choose a file.");
             }
             const { data: stored } = await sendIntegrations("POST", "/imports?", {
-                query: { tenant: chosenTenant(data), name: file.name, sheet: data.sheet.trim() },
+                query: { tenant: chosenTenant(data), name: file.name, sheet: data.sheet.trim(), headings: data.headings.trim() },
                 body: file,
                 headers: { "Content-Type": file.type || "text/csv" },
             });
@@ -112,7 +113,7 @@ function exportContacts() {
         submit: "Export",
         content: () => [
             tenantField(data),
-            selectField("Format", data, "format", () => [["xlsx", "Excel workbook (.xlsx)"], ["csv", "CSV"]], {
+            selectField("Format", data, "format", () => [["xlsx", "Excel workbook (.xlsx)"], ["csv", "CSV"], ["vcf", "vCards (.vcf), without custom fields"]], {
                 help: "In CSV, cells that begin with +, -, = or @ get an apostrophe, phone numbers too, because spreadsheets would run them as formulas. An import removes it.",
             }),
             textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),

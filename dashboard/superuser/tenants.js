@@ -11,7 +11,7 @@ function tenantsPage() {
     async function load() {
         const rows = await loadPage(data, "tenants", {
             sort: "name",
-            fields: "id,name,apiEnabled,rateLimit",
+            fields: "id,name,apiEnabled,rateLimit,country",
             conditions: [data.search && app.pb.filter("name ~ {:search}", { search: data.search })],
         });
         const ids = rows.map(({ id }) => id).join(",");
@@ -126,7 +126,7 @@ function tenantActions(tenant) {
  * @param {Tenant} [tenant]
  */
 function editTenant(tenant) {
-    const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || "") });
+    const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || ""), country: tenant?.country || "" });
     openForm({
         title: tenant ? `Edit ${tenant.name}` : "New tenant",
         submit: tenant ? "Save" : "Create tenant",
@@ -140,9 +140,14 @@ function editTenant(tenant) {
                 placeholder: String(defaultRateLimit),
                 help: "Applies to each key. Leave empty for the default.",
             }),
+            textField("Country", data, "country", {
+                maxLength: 2,
+                placeholder: "DE",
+                help: "Two letters. Imports and inbound webhooks read phone numbers of this country.",
+            }),
         ],
         run: async () => {
-            const values = { name: data.name.trim(), rateLimit: Number(data.rateLimit) };
+            const values = { name: data.name.trim(), rateLimit: Number(data.rateLimit), country: data.country.trim() };
             if (tenant) {
                 await app.pb.collection("tenants").update(tenant.id, values, { requestKey: null });
             } else {

@@ -233,13 +233,21 @@ interface Import {
     tenant: string;
     name: string;
     status: ImportStatus;
+    headings: number; // the number of their row
+    above: string[]; // the text of the rows above
     columns: string[];
+    remarks: { text: string; warning: boolean }[]; // about columns
     mapping: string[];
     match: string;
+    existing: string;
+    new: string;
+    country: string;
+    strict: boolean;
     samples: string[][];
     total: number;
     position: number;
-    counts: Record<"created" | "updated" | "unchanged" | "refused", number>;
+    counts: Record<"created" | "updated" | "unchanged" | "refused" | "skipped" | "repeated" | "warnings", number>;
+    notes?: { row: number; text: string }[];
     refusals?: { row: number; reason: string; fields?: Record<string, { value: string; message: string }> }[];
     createdAt: string;
 }

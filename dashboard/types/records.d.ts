@@ -14,6 +14,7 @@ interface Tenant {
     name: string;
     apiEnabled: boolean;
     rateLimit: number; // 0 for the default
+    country: string; // two letters, or ""
 }
 
 /** Who signs in to the portal, or a portal link's record. */

@@ -56,7 +56,7 @@ func withoutTrunkZero(s string) string {
 	return strings.NewReplacer("(", "", ")", "").Replace(s)
 }
 
-// ReadPhone returns the number in a text that other programs write, in international format, or what is wrong with it. In a country, it reads national
+// ReadPhone returns the number in a text that other programs write, in international format, or the errors in it. In a country, it reads national
 // numbers, too: country has two letters, or is "".
 func ReadPhone(text, country string) (string, *fault.Field) {
 	text = strings.TrimSpace(text)

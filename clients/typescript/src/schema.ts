@@ -806,7 +806,7 @@ export interface paths {
                  * @description The format of the file. `xlsx` is an Excel workbook.
                  * @example xlsx
                  */
-                format?: "csv" | "xlsx";
+                format?: "csv" | "xlsx" | "vcf";
             };
             header?: {
                 /**
@@ -859,8 +859,8 @@ export interface paths {
         put?: never;
         /**
          * Upload a file of contacts
-         * @description Accepts an Excel workbook (`.xlsx`), or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or
-         *     vertical bars. The content decides which, not `Content-Type`. The first row has the column names, at most 200. Limits:
+         * @description Accepts an Excel workbook (`.xlsx`), vCards, or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons,
+         *     tabs or vertical bars. The content decides which, not `Content-Type`. There are at most 200 columns. Limits:
          *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
          *     contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it
          *     has none. Members with the role `admin` may call it for their tenant.
@@ -991,9 +991,9 @@ export interface paths {
         put?: never;
         /**
          * Check an import (dry run)
-         * @description Starts a dry run in the background. It applies the rows as an import would, then rolls back each transaction. Counts
-         *     and rejected rows match the import unless a contact changes in between. Members with the role `admin` may call it for
-         *     their tenant.
+         * @description Starts a dry run in the background. It decides on each row as an import would, and writes nothing. Counts, warnings and
+         *     rejected rows match the import unless a contact changes in between. Members with the role `admin` may call it for their
+         *     tenant.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -2628,14 +2628,36 @@ export interface components {
             next: string | null;
         };
         ImportPlan: {
-            /** @description For each column, its field, or `""` if it has none. */
-            mapping: string[];
             /**
-             * @description The field that finds a contact. With `id`, a row whose ID the tenant does not have updates the contact with its
+             * @description For each column, its field, or `""` if it has none; by default the suggested one. Several columns can have the same
+             *     field, other than `id` and custom fields.
+             */
+            mapping?: string[];
+            /**
+             * @description The field that finds a contact; the oldest one, if several share the value. A row without a value creates a contact,
+             *     and with `none` each row does. By default, each row is matched by the first that it has a value for: the `id` in an
+             *     export, `externalId`, `email`. By `id`, a row whose ID the tenant does not have updates the contact with its
              *     `externalId`, or creates one.
              * @enum {string}
              */
-            match: "id" | "externalId" | "email";
+            match?: "" | "id" | "externalId" | "email" | "phone" | "none";
+            /**
+             * @description What happens with contacts that exist. `fill` sets only fields without a value. The default is `update`.
+             * @enum {string}
+             */
+            existing?: "" | "update" | "fill" | "skip";
+            /**
+             * @description What happens with contacts that do not exist. The default is `create`.
+             * @enum {string}
+             */
+            new?: "" | "create" | "skip";
+            /** @description The two letters of a country whose national phone numbers are read, such as `DE`; by default that of the tenant. */
+            country?: string;
+            /**
+             * @description Whether a phone number, company or custom field that does not fit refuses its row. By default it is left out with a
+             *     warning.
+             */
+            strict?: boolean;
         };
         ImportFieldsResponse: {
             data: string[];
@@ -2670,15 +2692,43 @@ export interface components {
             tenant: string;
             /** @description The name of the file. */
             name: string;
+            /** @description The number of the row that has the column names; 0 for vCards. */
+            headings: number;
+            /** @description The text of the rows above the column names, which are not imported. */
+            above: string[];
+            /** @description The columns without a field. */
+            ignored: string[];
+            /** @description What a person should know about columns, such as several columns for a field. */
+            remarks: {
+                text: string;
+                /** @description Whether the column is left out because of its values. The remark counts as a warning. */
+                warning: boolean;
+            }[];
+            /** @enum {string} */
+            existing: "" | "update" | "fill" | "skip";
+            /** @enum {string} */
+            new: "" | "create" | "skip";
+            country: string;
+            strict: boolean;
+            /** @description Whether the counts are those of a dry run. */
+            dryRun: boolean;
+            /** @description The first warnings and repeated rows. */
+            notes?: {
+                row: number;
+                text: string;
+            }[];
             /**
              * @description `dryRun`: the import was cancelled after its dry run.
              * @enum {string}
              */
             status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
             columns: string[];
-            /** @description For each column, its field, or `""` if it has none. */
+            /**
+             * @description For each column, its field, or `""` if it has none. Of several columns of a field, the first with a value counts:
+             *     primary ones and those at work first, mobile ones last.
+             */
             mapping: string[];
-            /** @description The field that finds a contact; empty before a check or a start. */
+            /** @description The field that finds a contact; empty: row by row. */
             match: string;
             /** @description The first rows, until the import has finished. */
             samples: string[][];
@@ -2691,6 +2741,10 @@ export interface components {
                 updated: number;
                 unchanged: number;
                 refused: number;
+                skipped: number;
+                /** @description Rows whose contact an earlier row has changed. They are also counted in another one. */
+                repeated: number;
+                warnings: number;
             };
             refusals?: {
                 /** @description The row number as a spreadsheet shows it: blank lines count, and the column names are usually in row 1. */
@@ -5463,7 +5517,7 @@ export interface operations {
                  * @description The format of the file. `xlsx` is an Excel workbook.
                  * @example xlsx
                  */
-                format?: "csv" | "xlsx";
+                format?: "csv" | "xlsx" | "vcf";
             };
             header?: {
                 /**
@@ -5547,10 +5601,17 @@ export interface operations {
                  */
                 name?: string;
                 /**
-                 * @description The name of the sheet in a workbook. By default the first visible sheet is imported.
+                 * @description The name of the sheet in a workbook. By default the first visible sheet is imported. If it has no known column names,
+                 *     the error names the sheets.
                  * @example Customers
                  */
                 sheet?: string;
+                /**
+                 * @description The number of the row that has the column names. By default it is the first of 20 rows that has two known ones, or
+                 *     one if most rows below are not wider.
+                 * @example 4
+                 */
+                headings?: number;
             };
             header?: {
                 /**

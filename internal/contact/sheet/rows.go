@@ -69,7 +69,7 @@ func (r *csvRows) record() (*record, error) {
 	}
 }
 
-// nextSize returns how much is looked at after a record that goes on behind size bytes. Each time, it is split from its beginning.
+// nextSize returns how much is looked at after a record that continues behind size bytes. Each time, it is split from its beginning.
 func nextSize(size, most int) int {
 	const few = 16 << 10
 	if size < few {
