@@ -111,6 +111,7 @@ func (d *DryRun) keep() error {
 	for _, c := range p.changes {
 		last[c.after.ID] = c
 	}
+	prepared := map[string]*sql.Stmt{}
 	for _, c := range last {
 		row, err := p.insertRow(c)
 		if err != nil {
@@ -118,7 +119,12 @@ func (d *DryRun) keep() error {
 		}
 		found := search.Insert(search.Row{Contact: c.after.ID, Tenant: p.tenantID, Email: search.FoldEmail(c.after.Email)})
 		for _, s := range []sqlite.Statement{row, found} {
-			if _, err := tx.ExecContext(context.Background(), s.Text, s.Args...); err != nil {
+			if prepared[s.Text] == nil {
+				if prepared[s.Text], err = tx.PrepareContext(context.Background(), s.Text); err != nil {
+					return err
+				}
+			}
+			if _, err := prepared[s.Text].ExecContext(context.Background(), s.Args...); err != nil {
 				return err
 			}
 		}

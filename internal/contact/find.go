@@ -79,9 +79,15 @@ func (p *plan) isEarlier(id string) (bool, error) {
 
 // findEarlier returns the contact that a key finds among those of earlier calls, nil if there is none.
 func (p *plan) findEarlier(key Key) (*Contact, error) {
-	found, err := p.read(p.earlier, key, nil)
-	if found == nil || !p.made.has(found.ID) || err != nil {
-		return found, err
+	found, known := p.kept[key.folded()]
+	if !known {
+		var err error
+		if found, err = p.read(p.earlier, key, nil); err != nil {
+			return nil, err
+		}
+	}
+	if found == nil || !p.made.has(found.ID) {
+		return found, nil
 	}
 	if !key.isShared() {
 		return nil, nil
@@ -150,11 +156,19 @@ func keysOf(items []Item) prefetch {
 }
 
 // load reads the contacts that many items may find, and those that have the external ids that they set.
-func (p *plan) load(items []Item) error {
-	p.stored = keysOf(items)
+func (p *plan) load(items []Item) (err error) {
+	keys := keysOf(items)
+	if p.stored, err = p.prefetch(p.tx, keys); err == nil && p.earlier != nil {
+		p.kept, err = p.prefetch(p.earlier, keys)
+	}
+	return err
+}
+
+func (p *plan) prefetch(tx sqlite.Reader, keys prefetch) (prefetch, error) {
+	all := maps.Clone(keys)
 	for _, field := range []string{ID, ExternalID, Email, Phone} {
 		var values []string
-		for key := range p.stored {
+		for key := range all {
 			if key.Field == field {
 				values = append(values, key.Value)
 			}
@@ -162,18 +176,18 @@ func (p *plan) load(items []Item) error {
 		if len(values) == 0 {
 			continue
 		}
-		found, err := p.query(p.tx, p.adminFields, func(columns string) (string, []any) {
+		found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
 			return "SELECT " + columns + " FROM " + manyBy[field], []any{p.tenantID, sqlite.List(values)}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, c := range found {
 			value := map[string]string{ID: c.ID, ExternalID: c.ExternalID, Email: search.FoldEmail(c.Email), Phone: c.Phone}[field]
-			p.stored[Key{field, value}] = c
+			all[Key{field, value}] = c
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // checkExternalID checks that no other contact has the external id of a contact. The error is a fault.Fields if one has it.

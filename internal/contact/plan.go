@@ -96,6 +96,7 @@ type plan struct {
 	made    overlay   // what the items have made
 	earlier *sql.DB   // of a dry run: what the items of earlier calls have made, in tables like those of data.db; nil for none
 	stored  prefetch  // what was read for many items at once
+	kept    prefetch  // the same of earlier
 	newest  last      // contact of the tenant
 	changes []*change // in the order of their items
 }
