@@ -94,6 +94,34 @@ func TestImportAndExport(t *testing.T) {
 	}
 }
 
+// The choices of an import are those of the command, and its answer says what was made of the file.
+func TestChoicesOfImports(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	testkit.Record(t, f.App, "contacts", map[string]any{"tenant": f.tenant, "name": "Ada", "phone": "+49301234"})
+	stored := admin.Do("POST", importsPath+"?tenant="+f.tenant+"&headings=2", "Customers 2026\nName;Phone;Mobile;Team\nA.;030 1234;;x\nA.;030 1234;;x\nBob;;030 5678;y\n", "Content-Type", "text/csv")
+	path := importsPath + "/" + stored.Data()["id"].(string)
+	for _, wrong := range []string{`{"match":"name"}`, `{"existing":"replace"}`, `{"new":"no"}`, `{"country":"Germany"}`, `{"match":"email"}`} {
+		if got := admin.Do("POST", path+"/check", wrong); got.Status != http.StatusBadRequest {
+			t.Errorf("%s gives %d %s", wrong, got.Status, got.Body)
+		}
+	}
+	admin.Do("POST", path+"/check", `{"match":"phone","existing":"fill","new":"skip","country":"de","strict":true}`)
+	if err := imports.Work(t.Context(), f.App); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(admin.Do("GET", path, "").Data())
+	for _, want := range []string{
+		`"headings":2`, `"above":["Customers 2026"]`, `"ignored":["Team"]`, `"mapping":["name","phone","phone",""]`, `"match":"phone","`, `"existing":"fill"`, `"new":"skip"`, `"strict":true`,
+		`"dryRun":true`, `"counts":{"created":0,"refused":0,"repeated":1,"skipped":1,"unchanged":2,"updated":0,"warnings":0}`, `"notes":[{"row":4,"text":"is the same contact as row 3"}]`,
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("without %s: %s (%v)", want, got, err)
+		}
+	}
+}
+
 // A workbook is uploaded, checked and imported like CSV, its refused rows are a workbook, and an export as a workbook equals it.
 func TestWorkbooks(t *testing.T) {
 	t.Parallel()
@@ -148,7 +176,7 @@ func TestWorkbooks(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		importsPath + "?sheet=Nobody&tenant=" + f.tenant:                  `has no sheet named \"Nobody\"`,
-		"/api/integrations/contacts/export?format=ods&tenant=" + f.tenant: "format: must be csv or xlsx",
+		"/api/integrations/contacts/export?format=ods&tenant=" + f.tenant: "format: must be csv, xlsx or vcf",
 	} {
 		method := map[bool]string{true: "POST", false: "GET"}[strings.HasPrefix(path, importsPath)]
 		if got := admin.Do(method, path, file.String(), "Content-Type", workbookType); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), want) {
@@ -172,7 +200,9 @@ func TestImportsThatAreRefused(t *testing.T) {
 	}{
 		{"POST", importsPath + "?tenant=unknown", "name\nAda\n", http.StatusNotFound},
 		{"POST", importsPath + "?tenant=" + f.tenant, "", http.StatusBadRequest},
-		{"POST", importsPath + "?tenant=" + f.tenant, "name\n\"Ada", http.StatusBadRequest},
+		{"POST", importsPath + "?tenant=" + f.tenant, "[{\"name\":\"Ada\"}]", http.StatusBadRequest},
+		{"POST", importsPath + "?tenant=" + f.tenant + "&headings=0", "name\nAda\n", http.StatusBadRequest},
+		{"POST", importsPath + "?tenant=" + f.tenant + "&headings=3", "name\nAda\n", http.StatusBadRequest},
 		{"POST", importsPath + "?tenant=" + f.tenant, "name\n" + strings.Repeat(strings.Repeat("a", 100<<10)+"\n", 680), http.StatusRequestEntityTooLarge},
 		{"GET", importsPath + "/unknown", "", http.StatusNotFound},
 		{"POST", importsPath + "/unknown/cancel", "", http.StatusNotFound},
