@@ -101,7 +101,7 @@ func TestInboundMatching(t *testing.T) {
 	answer := s.expect("updated:1", `{"externalId":"x1","email":"new@example.com"}`)
 	id := answer.Data()["results"].([]any)[0].(map[string]any)["id"].(string)
 	s.expect("updated:1", `{"id":"`+id+`","phone":"+49 30 1234"}`)
-	s.expect("400 not_found", `{"id":"unknown","name":"B"}`)
+	s.expect("400 not_found", `{"id":"0unknown0000000","name":"B"}`)
 	s.expect("400 validation_failed", `{"company":"nobody"}`)
 	s.expect("400 invalid_action", `{"name":"B","action":"explode"}`)
 	s.expect("ignored:1", `{"email":"nobody@example.com","action":"delete"}`)
@@ -248,7 +248,9 @@ func TestInboundErrorsNameTheField(t *testing.T) {
 	for _, c := range []struct{ mapping, body, want string }{
 		{`null`, `{"name":["a"]}`, "Nothing was written: name: must be text"},
 		{`{"preset":"typeform"}`, `{"foo":1}`, "the mapping finds nothing for"},
-		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\".`},
+		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\" at form.mail. The request has: \"form.email\", \"n\".`},
+		{`null`, `{"customer":{"mail":"ada@example.com"},"plan":"pro"}`, `The request has: \"customer.mail\", \"plan\".`},
+		{`{"items":"people"}`, `{"data":[{"email":"ada@example.com"}]}`, `The request has: \"data\".`},
 	} {
 		got := newSender(t, f, "upsert", map[string]any{"mapping": c.mapping}).expect("400 validation_failed", c.body)
 		if !strings.Contains(string(got.Body), c.want) {

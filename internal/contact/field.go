@@ -24,26 +24,22 @@ var Fields = []*Field{
 	{
 		Name: "name", Limit: 255, normalize: normalizeText,
 		Searched: true, Sortable: true,
-		Aliases: []string{"fullName"},
-		of:      func(c *Contact) *string { return &c.Name },
+		of: func(c *Contact) *string { return &c.Name },
 	},
 	{
 		Name: "email", Limit: 254, normalize: normalizeEmail,
 		Searched: true, Filter: filterEmail, Folded: true,
-		Aliases: []string{"emailAddress"},
-		of:      func(c *Contact) *string { return &c.Email },
+		of: func(c *Contact) *string { return &c.Email },
 	},
 	{
 		Name: "phone", Limit: 16, normalize: normalizePhone,
 		Searched: true, digits: true, Filter: filterPhone,
-		Aliases: []string{"phoneNumber", "mobile"},
-		of:      func(c *Contact) *string { return &c.Phone },
+		of: func(c *Contact) *string { return &c.Phone },
 	},
 	{
 		Name: "company", Limit: 255, normalize: normalizeText,
 		Searched: true, Filter: filterCompany, Unindexed: true,
-		Aliases: []string{"companyName", "organization"},
-		of:      func(c *Contact) *string { return &c.Company },
+		of: func(c *Contact) *string { return &c.Company },
 	},
 	{
 		Name: "externalId", Limit: 255, normalize: normalizeExternalID,
@@ -54,9 +50,8 @@ var Fields = []*Field{
 
 // Field describes a field of a contact. All of them hold text.
 type Field struct {
-	Name    string   // in JSON, of the column, and in what callers send
-	Limit   int      // the maximum number of characters
-	Aliases []string // other names under which senders know it, ignoring case and separators; the first counts most
+	Name  string // in JSON, of the column, and in what callers send
+	Limit int    // the maximum number of characters
 
 	Searched bool // searches look into it
 	Sortable bool // a list can be sorted by it, without regard to case; this requires an index with COLLATE NOCASE

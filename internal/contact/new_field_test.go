@@ -20,8 +20,7 @@ var newField = []edit{
 	{tableFile, "}\n\n// Field describes", `	{
 		Name: "jobTitle", Limit: 100, normalize: normalizeText,
 		Searched: true, Sortable: true, Filter: filterExternalID,
-		Aliases: []string{"position"},
-		of:      func(c *Contact) *string { return &c.JobTitle },
+		of: func(c *Contact) *string { return &c.JobTitle },
 	},
 `},
 	{descriptionFile, "createdAt, updatedAt]\n      additionalProperties: true\n      properties:\n        id:\n          type: string\n          description: Identifies the contact.", "jobTitle, "},

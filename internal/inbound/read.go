@@ -63,6 +63,15 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	return read, err
 }
 
+// customNames returns the names of the fields that an admin has added.
+func customNames(app core.App) (names []string, err error) {
+	fields, err := contact.CustomFields(app)
+	for _, field := range fields {
+		names = append(names, field.GetName())
+	}
+	return names, err
+}
+
 // foreignRelations returns the names of the relations in another installation's event: their IDs belong to its records.
 func foreignRelations(app core.App, item payload.Item) (names []string, err error) {
 	if !item.IsEvent() {

@@ -27,3 +27,23 @@ func TestReadingHoldsNobodyUp(t *testing.T) {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
 }
+
+// A property with the name of a custom field is that field, even where it means another.
+func TestCustomFieldsComeFirst(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.AddFields(t, app, &core.TextField{Name: "billingEmail"})
+	webhook := &inbound.Webhook{TenantID: testkit.Tenant(t, app, "Acme"), Access: inbound.AccessUpsert}
+	request, err := inbound.Read(app, webhook, "application/json", []byte(`{"name":"A","billingEmail":"b@example.com","shippingEmail":"s@example.com"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := request.Preview(app)
+	if err != nil || len(outcome.Results) != 1 || outcome.Results[0].Contact == nil {
+		t.Fatalf("got %+v, %v", outcome, err)
+	}
+	created := outcome.Results[0].Contact
+	if created.Email != "s@example.com" || len(created.Custom) != 1 || created.Custom[0].Value != "b@example.com" {
+		t.Errorf("created %+v", created)
+	}
+}

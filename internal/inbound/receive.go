@@ -24,6 +24,7 @@ type Request struct {
 	contentType string
 	body        []byte
 	people      []string // the contacts whose email addresses are in the body, see peopleIn
+	names       []string // a few names of properties in the body
 	batch       bool     // of many items, as payload.Payload has it
 	items       []readItem
 }
@@ -34,13 +35,17 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	if webhook.unusable != nil {
 		return nil, fault.New(fault.ValidationFailed, "This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
 	}
-	decoded, err := payload.Decode(contentType, body, webhook.Mapping)
+	own, err := customNames(app)
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := payload.Decode(contentType, body, webhook.Mapping, own...)
 	if err != nil {
 		return nil, err
 	}
 	request := &Request{
 		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
-		batch: decoded.Batch, items: make([]readItem, 0, len(decoded.Items)),
+		batch: decoded.Batch, names: decoded.Names, items: make([]readItem, 0, len(decoded.Items)),
 	}
 	for i, item := range decoded.Items {
 		read, err := readOf(app, item)

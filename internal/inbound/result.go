@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 )
 
 // refusal returns an error if all items failed. For a single item, it is the item's error.
@@ -12,7 +13,7 @@ func (r *Request) refusal(outcome *Outcome) error {
 		return nil
 	}
 	first := outcome.Results[0].Error
-	message := strings.TrimSuffix(first.Message, ".") + "."
+	message := strings.TrimSuffix(first.Message, ".") + "." + payload.ReceivedNote(r.names)
 	if r.batch {
 		return fault.New(fault.ValidationFailed, "Nothing was written: all items failed. The first error: "+message)
 	}

@@ -280,12 +280,13 @@ export interface paths {
          *
          *     **Matching.** The server looks for a contact by `id`, then `externalId`, then `email` (ignoring case; the oldest
          *     contact if several share it). If a contact matches, the server updates the fields that were sent; otherwise it
-         *     creates a contact. An item with an unknown `id` fails.
+         *     creates a contact. An item with an unknown `id` fails. An `id` that does not have 15 characters of `a-z` and `0-9`
+         *     belongs to another system; the server ignores it with a warning.
          *
-         *     **Field names.** Besides the contact's own field names, common alternatives work, regardless of case and separators:
-         *     `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`, `organization`,
-         *     `company_name`. Numbers and booleans are read as text. The server ignores unknown properties and invalid phone
-         *     numbers, and reports them in `warnings`.
+         *     **Field names.** Besides the contact's own field names, common names in seven languages work, regardless of case and
+         *     separators: `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`,
+         *     `organization`, `company_name`, `q4_emailAddress`, `Telefon`. Numbers and booleans are read as text. The server
+         *     ignores unknown properties and invalid phone numbers, and reports them in `warnings`.
          *
          *     **Mapping.** A webhook with a mapping reads the fields from the paths that you define. The dashboard has presets for
          *     common senders, such as Typeform, Mailchimp and Stripe.
@@ -294,7 +295,7 @@ export interface paths {
          *     `upsert`, the item counts as `ignored`.
          *
          *     **Transactions.** Each request is one transaction. The response reports failed items beside successful ones. If all
-         *     items fail, the API returns 400 and writes nothing.
+         *     items fail, the API returns 400 and writes nothing; the message names a few properties that arrived.
          *
          *     **Idempotency.** For 24 hours, a request with the same `webhook-id` or `Idempotency-Key` returns the first response.
          *

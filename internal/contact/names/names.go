@@ -41,6 +41,12 @@ type Meaning struct {
 // nothing.
 func Of(heading string) Meaning { return parse(heading).meaning() }
 
+// Known reports whether All may give a heading a meaning, depending on the others.
+func Known(heading string) bool {
+	p := parse(heading)
+	return meanings[p.field] != "" || p.alone != 0
+}
+
 // IsID reports whether a heading names the ID that another program gives to a contact, such as "Record ID".
 func IsID(heading string) bool { return parse(heading).field == otherID }
 

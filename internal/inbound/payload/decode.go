@@ -39,7 +39,7 @@ type Item struct {
 	Extra    map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
 	Changed  []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
 	Warnings []string
-	Missing  []string     // the fields whose paths find nothing in the payload
+	Missing  []string     // what a mapping finds nothing for: the fields, each with its paths
 	Err      *fault.Error // why the item cannot be applied; then only Warnings is also valid
 }
 
@@ -76,26 +76,29 @@ func (it *Item) fail(wrong *fault.Field, field string) {
 
 // Payload is the content of a request.
 type Payload struct {
-	Items []Item // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
-	Batch bool   // an array, or the mapping has an items path
+	Items []Item   // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
+	Names []string // the names of the properties that arrived, a few of them
+	Batch bool     // an array, or the mapping has an items path
 }
 
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it reads common
-// names (see aliases.go) and events of another Contactbase; with one, only the mapping counts. The error is always a *fault.Error.
-func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
+// names (see plainItem) and events of another Contactbase; with one, only the mapping counts. own are the names of the admin's
+// fields, which are nothing else. The error is always a *fault.Error.
+func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload, error) {
 	root, warnings, err := parse(contentType, body)
 	if err != nil {
 		return Payload{}, err
 	}
 	var p Payload
 	if m != nil {
-		p, err = m.apply(root)
+		p, err = m.apply(root, own)
 	} else {
-		p, err = decodePlain(root)
+		p, err = decodePlain(root, own)
 	}
 	if err != nil {
 		return Payload{}, err
 	}
+	p.Names = arrived(root)
 	for i := range p.Items {
 		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
@@ -104,32 +107,32 @@ func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
 }
 
 // decodePlain reads a payload without a mapping.
-func decodePlain(root any) (Payload, error) {
+func decodePlain(root any, own []string) (Payload, error) {
 	switch v := root.(type) {
 	case map[string]any:
 		if p, ok := decodeEvent(v); ok {
 			return p, nil
 		}
-		return Payload{Items: []Item{plainItem(v)}}, nil
+		return Payload{Items: []Item{plainItem(v, own)}}, nil
 	case []any:
 		if len(v) == 0 {
 			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty. Send at least one contact.")
 		}
-		items, err := plainItems(v)
+		items, err := plainItems(v, own)
 		return Payload{Items: items, Batch: true}, err
 	}
 	return Payload{}, fault.New(fault.ValidationFailed, "Send a JSON object with a contact's fields, or an array of such objects.")
 }
 
 // plainItems reads the elements of an array by common names.
-func plainItems(list []any) ([]Item, error) {
+func plainItems(list []any, own []string) ([]Item, error) {
 	if err := checkCount(len(list)); err != nil {
 		return nil, err
 	}
 	items := make([]Item, len(list))
 	for i, el := range list {
 		if obj, ok := el.(map[string]any); ok {
-			items[i] = plainItem(obj)
+			items[i] = plainItem(obj, own)
 		} else {
 			items[i] = notAnObject()
 		}

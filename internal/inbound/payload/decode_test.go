@@ -152,12 +152,34 @@ func TestPlainItem(t *testing.T) {
 	}{
 		{"the contact's own names", `{"name":" Ada ","email":"a@example.com","phone":"+44","company":"AE","externalId":"7"}`,
 			Item{Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+44", "company", "AE", "externalId", "7")}},
-		{"what was read can be sent back", `{"id":"abc","name":"Ada","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"x"}`,
-			Item{Match: []contact.Key{{Field: FieldID, Value: "abc"}}, Fields: fields("name", "Ada")}},
+		{"what was read can be sent back", `{"id":"0abcdefghij1234","name":"Ada","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"x"}`,
+			Item{Match: []contact.Key{{Field: FieldID, Value: "0abcdefghij1234"}}, Fields: fields("name", "Ada")}},
 		{"null and empty clear", `{"phone":null,"company":"  ","externalId":""}`,
 			Item{Fields: fields("phone", nil, "company", nil, "externalId", nil)}},
 		{"an empty id is not sent", `{"id":"","email":"a@example.com"}`, Item{Fields: fields("email", "a@example.com")}},
 
+		{"another system's id", `{"id":5,"name":"Ada"}`, Item{Fields: fields("name", "Ada"), Warnings: []string{foreignID}}},
+		{"an object as an id", `{"id":{},"name":"Ada"}`, Item{Fields: fields("name", "Ada"), Warnings: []string{foreignID}}},
+
+		{"names of forms", `{"your-name":"Ada","your-email":"a@example.com","tel-7":"+1","q6_company":"AE","your-subject":"Hi"}`,
+			Item{Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+1", "company", "AE"), Extra: fields("your-subject", "Hi")}},
+		{"names in other languages", `{"Vorname":"Ada","Nachname":"King","E-Mail-Adresse":"a@example.com","Téléphone":"+1","azienda":"AE"}`,
+			Item{Fields: fields("name", "Ada King", "email", "a@example.com", "phone", "+1", "company", "AE")}},
+		{"halves in an object", `{"names":{"first_name":"Ada","last_name":"King"},"q4_emailAddress":"a@example.com","q5_phoneNumber5":{"full":"+1"}}`,
+			Item{Fields: fields("name", "Ada King", "email", "a@example.com", "phone", "+1")}},
+		{"halves under the field's own name", `{"name":{"first":"Ada","middle":"Byron","last":"King"},"company":{"id":7,"name":"AE"}}`,
+			Item{Fields: fields("name", "Ada Byron King", "company", "AE")}},
+		{"short halves", `{"first":"Ada","last":"King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"a last name beside a first name", `{"prenom":"Ada","nom":"King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"a name beside a first name", `{"vorname":"Ada","name":"King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"a whole name beside a first name", `{"first_name":"Ada","name":"Ada King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"an empty name and half", `{"first_name":"","name":""}`, Item{Fields: fields("name", nil)}},
+		{"work comes first, and mobile last", `{"homeEmail":"c@example.com","workEmail":"b@example.com","mobile":"+3","companyPhone":"+2","Telefon geschäftlich":"+1"}`,
+			Item{Fields: fields("email", "b@example.com", "phone", "+1")}},
+		{"false friends", `{"email_opt_out":true,"companySize":7,"phone_type":"home","Name of the dog":"Rex","email":"a@example.com"}`,
+			Item{Fields: fields("email", "a@example.com"), Extra: fields("email_opt_out", "true", "companySize", "7", "phone_type", "home", "Name of the dog", "Rex")}},
+		{"fields of the admin", `{"email":"a@example.com","middle_name":"Byron","first_name":"Ada"}`,
+			Item{Fields: fields("email", "a@example.com", "name", "Ada"), Extra: fields("middle_name", "Byron")}},
 		{"aliases", `{"Full Name":"Ada","E-Mail":"a@example.com","mobile":"+1","organization":"AE","external_id":5}`,
 			Item{Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+1", "company", "AE", "externalId", "5")}},
 		{"more aliases", `{"email_address":"a@example.com","phone-number":"+1","companyName":"AE"}`,
@@ -190,14 +212,13 @@ func TestPlainItem(t *testing.T) {
 
 		{"a list as a field", `{"phone":["+1"]}`, wrong("phone", fault.CodeInvalidType, notScalar)},
 		{"an object as a field's spelling", `{"Company":{}}`, wrong("company", fault.CodeInvalidType, notScalar)},
-		{"an object as an id", `{"id":{}}`, wrong("id", fault.CodeInvalidType, notScalar)},
 		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},
 		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("company", fault.CodeTooLong, "must have at most 65536 bytes")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := Decode(asJSON, []byte(tt.body), nil)
+			p, err := Decode(asJSON, []byte(tt.body), nil, "middle_name")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,11 +91,13 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 		want       []contact.Key
 	}{
 		{"nothing", `{"name":"Ada"}`, contact.Create, nil},
-		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, contact.Update, []contact.Key{{Field: "id", Value: "abc"}}},
+		{"an id alone counts", `{"id":"0abcdefghij1234","externalId":"7","email":"a@example.com"}`, contact.Update, []contact.Key{{Field: "id", Value: "0abcdefghij1234"}}},
+		{"another system's id", `{"id":"7","email":"a@example.com"}`, contact.Upsert, []contact.Key{{Field: "email", Value: "a@example.com"}}},
+		{"a deletion by another system's id", `{"action":"delete","id":7}`, contact.Delete, nil},
 		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, contact.Upsert, []contact.Key{{Field: "externalId", Value: "7"}, {Field: "email", Value: "a@example.com"}}},
 		{"no value is not a key", `{"externalId":null,"email":""}`, contact.Create, nil},
 		{"a deletion", `{"action":"delete","email":"a@example.com"}`, contact.Delete, []contact.Key{{Field: "email", Value: "a@example.com"}}},
-		{"a deletion by id", `{"action":"delete","id":"abc"}`, contact.Delete, []contact.Key{{Field: "id", Value: "abc"}}},
+		{"a deletion by id", `{"action":"delete","id":"0abcdefghij1234"}`, contact.Delete, []contact.Key{{Field: "id", Value: "0abcdefghij1234"}}},
 		{"a deletion of nobody", `{"action":"delete"}`, contact.Delete, nil},
 	}
 	for _, tt := range tests {

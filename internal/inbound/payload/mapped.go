@@ -3,6 +3,7 @@ package payload
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"contactbase/internal/contact"
@@ -14,6 +15,7 @@ type reading struct {
 	*Mapping
 	work *work
 	root any
+	own  []string // the names of the admin's fields
 
 	rootAction *action // the payload's own, looked up once
 }
@@ -26,8 +28,8 @@ type action struct {
 
 // apply reads a payload by the mapping. If the work exceeds its limit, it fails with fault.MappingTooCostly: the request, if its
 // items are still unknown, or else the remaining items.
-func (m *Mapping) apply(root any) (Payload, error) {
-	r := &reading{Mapping: m, work: newWork(), root: root}
+func (m *Mapping) apply(root any, own []string) (Payload, error) {
+	r := &reading{Mapping: m, work: newWork(), root: root, own: own}
 	selected, batch, err := r.selectItems()
 	if err != nil {
 		return Payload{}, err
@@ -73,7 +75,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return nil, true, nil
 		}
 	}
-	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.", shorten(r.itemsText)))
+	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.%s", shorten(r.itemsText), ReceivedNote(arrived(r.root))))
 }
 
 func (r *reading) item(v any) Item {
@@ -86,9 +88,9 @@ func (r *reading) item(v any) Item {
 		if !r.work.spend(8 * len(obj)) {
 			return it
 		}
-		it = plainItem(obj)
+		it = plainItem(obj, r.own)
 	}
-	var skipped, missing []string
+	var skipped []string
 	for _, t := range r.fields {
 		text, found, isOther, err := r.first(v, t.sources)
 		if err != nil {
@@ -99,33 +101,28 @@ func (r *reading) item(v any) Item {
 			skipped = append(skipped, t.name)
 		}
 		if !found {
-			it.Missing = append(it.Missing, t.name)
-			if t.own { // a preset has paths for questions that a form may lack
-				missing = append(missing, t.name)
-			}
+			it.Missing = append(it.Missing, strconv.Quote(t.name)+" at "+t.paths)
 		}
 		if text != "" {
 			it.set(t.name, text)
 		}
 	}
-	it.warn("the mapping's path finds a list or an object, not a value: ", skipped)
-	it.warn(findsNothing, missing)
+	if len(skipped) > 0 {
+		it.Warnings = append(it.Warnings, "the mapping's path finds a list or an object, not a value: "+some(skipped))
+	}
+	if len(it.Missing) > 0 {
+		it.Warnings = append(it.Warnings, MissingWarning(it.Missing))
+	}
 	if r.action != nil && it.Err == nil {
 		it.Action = r.actionOf(v)
 	}
 	return it
 }
 
-func (it *Item) warn(of string, names []string) {
-	if len(names) > 0 {
-		it.Warnings = append(it.Warnings, of+some(names))
-	}
-}
-
 func (it *Item) set(name, text string) {
 	switch {
 	case name == FieldID:
-		it.Match = []contact.Key{{Field: FieldID, Value: text}}
+		it.matchID(text)
 	case isField(name):
 		it.Fields[name] = text
 	default:

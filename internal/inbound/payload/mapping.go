@@ -34,7 +34,7 @@ type Mapping struct {
 type target struct {
 	name    string
 	sources []source
-	own     bool // the mapping names it, not only its preset
+	paths   string // as written, for a message
 }
 
 // source is one path, or several whose values are joined with a space.
@@ -78,18 +78,10 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	if !ok {
 		return nil, fault.New(fault.ValidationFailed, "mapping: must be an object")
 	}
-	own, _ := obj["fields"].(map[string]any)
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
 	}
-	m, err := newMapping(obj)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range m.fields {
-		_, m.fields[i].own = own[t.name]
-	}
-	return m, nil
+	return newMapping(obj)
 }
 
 // Custom returns the fields that a contact has only if an admin has added them, with any value. m may be nil.
@@ -219,12 +211,28 @@ func targetsAt(at string, v any) ([]target, error) {
 		for _, s := range t.sources {
 			paths += len(s)
 		}
+		t.paths = cut(strings.Join(written(obj[name]), ", "), 200)
 		targets = append(targets, t)
 	}
 	if paths > maxMappingPaths {
 		return nil, wrongAt(at, "there can be at most "+strconv.Itoa(maxMappingPaths)+" paths")
 	}
 	return targets, nil
+}
+
+// written lists the paths of a source, or of a list of sources.
+func written(v any) (paths []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, el := range v {
+			paths = append(paths, written(el)...)
+		}
+	case map[string]any:
+		return written(v["join"])
+	}
+	return paths
 }
 
 func addSource(sources []source, at string, v any) ([]source, error) {

@@ -111,8 +111,8 @@ func TestMapping(t *testing.T) {
 		batch               bool
 	}{
 		{"a path", `{"fields":{"email":"person.mail"}}`, `{"person":{"mail":"a@example.com"},"x":1}`, []Item{item(a)}, false},
-		{"every kind of target", `{"fields":{"id":"i","externalId":"x","plan":"p"}}`, `{"i":"abc","x":7,"p":true}`,
-			[]Item{item(object{"id": "abc", "externalId": "7", "plan": "true"})}, false},
+		{"every kind of target", `{"fields":{"id":"i","externalId":"x","plan":"p"}}`, `{"i":"0abcdefghij1234","x":7,"p":true}`,
+			[]Item{item(object{"id": "0abcdefghij1234", "externalId": "7", "plan": "true"})}, false},
 		{"digits as sent", `{"fields":{"phone":"p","n":"list.#"}}`, `{"p":12345678901234567890,"list":[1,2]}`,
 			[]Item{item(object{"phone": "12345678901234567890", "n": "2"})}, false},
 		{"the first that has a value", `{"fields":{"phone":["a","b","c","d"]}}`, `{"a":null,"b":" ","c":"+1","d":"+2"}`, []Item{item(object{"phone": "+1"})}, false},
@@ -124,10 +124,14 @@ func TestMapping(t *testing.T) {
 			[]Item{with(item(object{"phone": "+1"}), func(it *Item) {
 				it.Warnings = []string{`the mapping's path finds a list or an object, not a value: "company"`}
 			})}, false},
-		{"paths that find nothing", `{"preset":"typeform","fields":{"email":["e","data.mail"],"company":"c","plan":"p"}}`, `{"data":{},"c":null,"p":""}`,
+		{"paths that find nothing", `{"preset":"intercom","items":null,"action":null,"deleteWhen":null,"fields":{"externalId":null,"email":["e","data.mail"],"company":"c","plan":"p"}}`,
+			`{"data":{},"c":null,"p":""}`,
 			[]Item{with(item(nil), func(it *Item) {
-				it.Missing, it.Warnings = []string{"email", "name", "phone"}, []string{`the mapping finds nothing for "email"`}
+				it.Missing = []string{`"email" at e, data.mail`, `"name" at data.item.name`, `"phone" at data.item.phone`}
+				it.Warnings = []string{`the mapping finds nothing for "email" at e, data.mail; "name" at data.item.name; "phone" at data.item.phone`}
 			})}, false},
+		{"another system's id", `{"fields":{"id":"i","email":"e"}}`, `{"i":7,"e":"a@example.com"}`,
+			[]Item{with(item(a), func(it *Item) { it.Warnings = []string{foreignID} })}, false},
 		{"text inside of text", `{"fields":{"email":"payload.@fromstr.e"}}`, `{"payload":"{\"e\":\"a@example.com\"}"}`, []Item{item(a)}, false},
 
 		{"items", `{"items":"data.people","fields":{"email":"e"}}`, `{"data":{"people":[{"e":"a@example.com"},{"e":"b@example.com"}]}}`, []Item{item(a), item(b)}, true},
@@ -235,10 +239,11 @@ func TestPresetIsOverridden(t *testing.T) {
 	m := mustMapping(t, `{"preset":"mailchimp","deleteWhen":["unsubscribe"],
 		"fields":{"plan":"data.merges.MMERGE7","phone":null,"name":"data.merges.FNAME"}}`)
 	p, err := Decode(asForm, []byte(unsubscribe), m)
+	nothing := `"company" at data.merges.COMPANY`
 	want := []Item{{
 		Action: contact.Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
-		Extra:  map[string]any{"plan": "pro"}, Missing: []string{"company"}, Match: []contact.Key{{Field: FieldEmail, Value: "a@example.com"}},
+		Extra:  map[string]any{"plan": "pro"}, Missing: []string{nothing}, Warnings: []string{MissingWarning([]string{nothing})}, Match: []contact.Key{{Field: FieldEmail, Value: "a@example.com"}},
 	}}
 	if err != nil || !reflect.DeepEqual(p.Items, want) {
 		t.Errorf("got %+v, %v; want %+v", p.Items, err, want)

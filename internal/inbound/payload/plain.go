@@ -2,31 +2,33 @@ package payload
 
 import (
 	"slices"
-	"strings"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 )
 
-// plainItem reads an object by common names.
+// plainItem reads an object by common names, see package names. A property with one of the own names of the admin's fields is
+// nothing else.
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
 //   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
-//   - A list or an object under a field's own name fails the item; under an alias it is ignored with a warning,
-//     since many senders use an object for "organization".
-func plainItem(obj map[string]any) Item {
+//   - A list, or an object without a value for the field, fails the item under a field's own name; under another it is ignored with a
+//     warning, since many senders use an object for "organization".
+func plainItem(obj map[string]any, own []string) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
-		obj:  obj, byFold: byFolded(obj), used: map[string]bool{},
+		obj:  obj, used: map[string]bool{},
 	}
-	for _, field := range aliases {
-		if r.takeField(field); r.Err != nil {
+	r.findNames(own)
+	for _, field := range contact.Fields {
+		if r.takeField(field.Name); r.Err != nil {
 			return r.Item
 		}
 	}
-	r.joinName()
-	if r.takeID(); r.Err != nil {
+	if r.takeName(); r.Err != nil {
 		return r.Item
 	}
+	r.takeID()
 	if r.takeAction(); r.Err != nil {
 		return r.Item
 	}
@@ -38,19 +40,61 @@ func plainItem(obj map[string]any) Item {
 type plainReading struct {
 	Item
 	obj     map[string]any
-	byFold  map[string][]string // the object's names with a meaning
+	called  map[string][]string // the object's names that mean a field, in the order in which they count
+	action  []string            // those that mean the action
 	used    map[string]bool     // the names read
 	dropped []string            // the names whose value cannot be read
 }
 
-func (r *plainReading) takeField(a fieldAliases) {
-	value, sent := any(nil), false
-	for _, name := range r.candidates(a.field, a.names) {
+// findNames finds the names with a meaning. An object may have tens of thousands of others.
+func (r *plainReading) findNames(own []string) {
+	r.called = map[string][]string{}
+	var known []string
+	for name := range r.obj {
+		switch {
+		case fieldLike(name) != "":
+			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
+		case isAction(name):
+			r.action = append(r.action, name)
+		case names.Known(name) && !slices.Contains(own, name):
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(r.action)
+	for field, group := range byField(known) {
+		for _, i := range group {
+			r.called[field] = append(r.called[field], known[i])
+		}
+	}
+}
+
+// unnamed are the fields that have no names but their own. A field that is added to the contacts may be one.
+var unnamed = slices.DeleteFunc(slices.Clone(contact.Fields), func(field *contact.Field) bool { return names.Known(field.Name) })
+
+// fieldLike returns the unnamed field whose name differs only in case and punctuation.
+func fieldLike(name string) string {
+	for _, field := range unnamed {
+		if names.Fold(field.Name) == names.Fold(name) {
+			return field.Name
+		}
+	}
+	return ""
+}
+
+// isAction reports whether a name is "action", whatever its case and separators.
+func isAction(name string) bool {
+	return len(name) >= len(fieldAction) && len(name) <= 2*len(fieldAction) && names.Fold(name) == fieldAction
+}
+
+// take returns the first text of a field's names, and whether one of them was sent.
+func (r *plainReading) take(field string) (value any, sent bool) {
+	for _, name := range r.called[field] {
 		r.used[name] = true
-		text, wrong := scalar(r.obj[name])
-		if wrong != nil && fold(name) == fold(a.field) {
-			r.fail(wrong, a.field)
-			return
+		text, wrong := valueOf(field, r.obj[name])
+		if wrong != nil && isField(field) && names.Fold(name) == names.Fold(field) {
+			r.fail(wrong, field)
+			return nil, false
 		}
 		if wrong != nil {
 			r.dropped = append(r.dropped, name)
@@ -61,31 +105,26 @@ func (r *plainReading) takeField(a fieldAliases) {
 			value = text
 		}
 	}
-	if sent {
-		r.Fields[a.field] = value
+	return value, sent
+}
+
+func (r *plainReading) takeField(field string) {
+	if value, sent := r.take(field); sent {
+		r.Fields[field] = value
 	}
 }
 
-// joinName fills in the name from its parts.
-func (r *plainReading) joinName() {
-	var parts []string
-	for _, half := range []string{foldedFirstName, foldedLastName} {
-		part := ""
-		for _, name := range r.byFold[half] {
-			r.used[name] = true
-			v, wrong := scalar(r.obj[name])
-			if wrong != nil {
-				r.dropped = append(r.dropped, name)
-			} else if s, ok := v.(string); ok && part == "" {
-				part = s
-			}
-		}
-		if part != "" {
-			parts = append(parts, part)
-		}
+// takeName fills in the name from its parts.
+func (r *plainReading) takeName() {
+	var parts [3]string
+	for i, part := range []string{names.FirstName, names.MiddleName, names.LastName} {
+		value, _ := r.take(part)
+		parts[i], _ = value.(string)
 	}
-	if r.Fields[fieldName] == nil && len(parts) > 0 {
-		r.Fields[fieldName] = strings.Join(parts, " ")
+	if joined := joinName(parts[0], parts[1], parts[2]); joined != "" && r.Fields[fieldName] == nil {
+		r.Fields[fieldName] = joined
+	} else if _, sent := r.obj[fieldName]; sent && joined == "" && r.Fields[fieldName] == nil {
+		r.Fields[fieldName] = nil
 	}
 }
 
@@ -95,24 +134,24 @@ func (r *plainReading) takeID() {
 		return
 	}
 	r.used[FieldID] = true
-	id, wrong := scalar(v)
-	if wrong != nil {
-		r.fail(wrong, FieldID)
-		return
-	}
-	if text, ok := id.(string); ok {
-		r.Match = []contact.Key{{Field: FieldID, Value: text}}
+	if id, wrong := scalar(v); wrong != nil {
+		r.Warnings = append(r.Warnings, foreignID)
+	} else if text, ok := id.(string); ok {
+		r.matchID(text)
 	}
 }
 
 // takeAction reads the action under its own name or, failing that, under a name that folds to it.
 func (r *plainReading) takeAction() {
-	names := r.candidates(fieldAction, []string{fieldAction})
-	if len(names) == 0 {
+	if len(r.action) == 0 {
 		return
 	}
-	r.used[names[0]] = true
-	text, wrong := scalar(r.obj[names[0]])
+	name := r.action[0]
+	if slices.Contains(r.action, fieldAction) {
+		name = fieldAction
+	}
+	r.used[name] = true
+	text, wrong := scalar(r.obj[name])
 	if wrong != nil {
 		r.fail(wrong, fieldAction)
 		return
@@ -136,20 +175,4 @@ func (r *plainReading) takeExtra() {
 		slices.Sort(r.dropped)
 		r.Warnings = append(r.Warnings, IgnoredWarning(r.dropped))
 	}
-}
-
-// candidates lists the sent names of a field in order of precedence.
-func (r *plainReading) candidates(field string, names []string) []string {
-	var out []string
-	if _, ok := r.obj[field]; ok {
-		out = append(out, field)
-	}
-	for _, folded := range names {
-		for _, name := range r.byFold[folded] {
-			if name != field {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package payload
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,37 +61,98 @@ func actionOf(v any) contact.Action {
 // IgnoredWarning returns the warning about unknown properties.
 func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
 
-// MissingWarning returns the warning about fields whose paths find nothing.
-func MissingWarning(names []string) string { return findsNothing + some(names) }
+// MissingWarning returns the warning about paths that find nothing. An element names a field and its paths.
+func MissingWarning(missing []string) string {
+	return "the mapping finds nothing for " + few(missing, "; ", 600, 0)
+}
 
-const findsNothing = "the mapping finds nothing for "
+// ReceivedNote returns the sentence about what a refused request has instead, "" if it has no properties.
+func ReceivedNote(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " The request has: " + some(names) + "."
+}
 
 // some lists a few names for a sentence: a sender may post thousands of them with every request.
 func some(names []string) string {
-	const most, mostBytes = 10, 250
+	quoted := make([]string, min(len(names), mostNames))
+	for i := range quoted {
+		quoted[i] = strconv.Quote(shorten(names[i]))
+	}
+	return few(quoted, ", ", 250, len(names)-len(quoted))
+}
+
+const mostNames = 10
+
+// few joins the first texts, and says how many more there are.
+func few(texts []string, separator string, mostBytes, more int) string {
 	var b strings.Builder
-	for i, name := range names {
-		quoted := strconv.Quote(shorten(name))
-		if i == most || i > 0 && b.Len()+len(quoted) > mostBytes {
-			return b.String() + " … and " + strconv.Itoa(len(names)-i) + " more"
+	for i, text := range texts {
+		if i == mostNames || i > 0 && b.Len()+len(text) > mostBytes {
+			more += len(texts) - i
+			break
 		}
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteString(separator)
 		}
-		b.WriteString(quoted)
+		b.WriteString(text)
+	}
+	if more > 0 {
+		return b.String() + " … and " + strconv.Itoa(more) + " more"
 	}
 	return b.String()
 }
 
-// shorten truncates a sender's text for a message, at a character's boundary.
-func shorten(s string) string {
-	const most = 64
+// shorten truncates a sender's text for a message.
+func shorten(s string) string { return cut(s, 64) }
+
+// cut truncates a text at a character's boundary.
+func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
+	end := most
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:cut] + "…"
+	return s[:end] + "…"
+}
+
+// arrived returns the names of a few properties of a payload, for the admin who maps them. It looks into objects, and into the first element of a
+// list.
+func arrived(root any) []string {
+	if list, ok := root.([]any); ok && len(list) > 0 {
+		root = list[0]
+	}
+	return addNames(nil, "", root)
+}
+
+// addNames adds the names of an object's properties until there are enough.
+func addNames(found []string, prefix string, v any) []string {
+	obj, _ := v.(map[string]any)
+	for _, name := range firstNames(obj) {
+		if len(found) > mostNames {
+			break
+		}
+		name, inner := prefix+name, obj[name]
+		if _, isObject := inner.(map[string]any); isObject && strings.Count(name, ".") < 3 {
+			found = addNames(found, name+".", inner)
+		} else {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// firstNames returns the first names of an object in their order. It does not sort the others, of which there may be tens of thousands.
+func firstNames(obj map[string]any) []string {
+	var first []string
+	for name := range obj {
+		if at, _ := slices.BinarySearch(first, name); at <= mostNames {
+			first = slices.Insert(first, at, name)
+			first = first[:min(len(first), mostNames+1)]
+		}
+	}
+	return first
 }

@@ -46,7 +46,7 @@ func TestNewField(t *testing.T) {
 
 	sender := testkit.NewClient(t, base, "")
 	hook := "/api/hooks/" + testkit.Inbound(t, app, tenant, inbound.AccessUpsert, nil)
-	received := sender.Do("POST", hook, `[{"name":"Grace","job-title":"Admiral"},{"name":"Mary","Position":"Writer"}]`)
+	received := sender.Do("POST", hook, `[{"name":"Grace","job-title":"Admiral"},{"name":"Mary","Job Title":"Writer"}]`)
 	if received.Data()["created"] != 2.0 {
 		t.Errorf("what a sender posts answers %d %s", received.Status, received.Body)
 	}
