@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/custom"
-	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -123,7 +122,7 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 // refuse stores a rejected request, so that an admin can find it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
 	f := envelope.FaultOf(cause)
-	if f.Code == fault.TenantMoving { // a moving tenant stores nothing
+	if f.Code.IsPlanned() { // the tenant accepts no writes
 		return f
 	}
 	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}

@@ -22,7 +22,6 @@ import (
 	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
-	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -264,10 +263,9 @@ func foreign(e *core.RequestEvent, err error) error {
 	}
 	var known *fault.Error
 	if !errors.As(err, &known) {
-		if !envelope.IsUnavailable(err) && !tenant.IsMoving(err) {
+		if known = envelope.TemporaryFault(err); known == nil {
 			return err
 		}
-		known = envelope.FaultOf(err)
 	}
 	if known.Code == fault.RateLimited {
 		return answerLimited(e, known)

@@ -69,7 +69,7 @@ type Queue interface {
 // Agenda is when endpoints have something to send. It is a hint: Fetch decides.
 type Agenda struct {
 	Due   []Due
-	Drain []string // tenants that are frozen for a move; the engine commits them as drained once it has no claims of theirs
+	Drain []string // tenants that receive nothing more; the engine commits them as drained once it has no claims of theirs
 }
 
 // Due is when the first pending delivery of an endpoint is due.

@@ -47,6 +47,9 @@ const (
 	TenantMoving         Code = "tenant_moving"
 )
 
+// IsPlanned reports whether the operator caused the refusal, so that the server has not failed.
+func (c Code) IsPlanned() bool { return c == TenantMoving }
+
 // Error is an error for the client. Its JSON is that of the response.
 type Error struct {
 	Code       Code          `json:"code"`

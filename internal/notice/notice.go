@@ -90,7 +90,7 @@ const (
 )
 
 // Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the notice exists. A tenant
-// that is moving gets no event: its archive must not change.
+// that accepts no writes gets no event.
 func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, error) {
 	known, err := sqlite.Value[bool](tx, knownSQL, string(n.Kind), n.Subject, n.Episode)
 	if err != nil || known {

@@ -135,7 +135,7 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 	add("code", CodeOf(e))
 	add("client", clientOf(e))
 	switch {
-	case status >= http.StatusInternalServerError && CodeOf(e) != string(fault.TenantMoving): // a planned refusal, not a failure
+	case status >= http.StatusInternalServerError && !fault.Code(CodeOf(e)).IsPlanned():
 		level, message = slog.LevelError, "request failed"
 		if err != nil {
 			text := err.Error()

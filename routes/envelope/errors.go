@@ -76,15 +76,16 @@ func FaultOf(err error) *fault.Error {
 	var fields fault.Fields
 	var routed *router.ApiError
 	var record validation.Errors
-	switch {
-	case errors.As(err, &known):
+	if errors.As(err, &known) {
 		return known
-	case errors.As(err, &fields):
+	}
+	if errors.As(err, &fields) {
 		return fault.InvalidContact(fields)
-	case tenant.IsMoving(err):
-		return tenant.ErrMoving
-	case IsUnavailable(err):
-		return Unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
+	}
+	if temporary := TemporaryFault(err); temporary != nil {
+		return temporary
+	}
+	switch {
 	case errors.As(err, &routed):
 		return routerFault(routed, err)
 	case errors.As(err, &record):
@@ -146,9 +147,21 @@ func InvalidParameter(name, message string) *fault.Error {
 	return fault.InvalidParameters(fault.Fields{name: {Code: fault.CodeInvalidValue, Message: message}})
 }
 
-// IsUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
+// TemporaryFault returns the fault of a request that may be repeated unchanged, or nil if err is of another kind.
+func TemporaryFault(err error) *fault.Error {
+	switch {
+	case tenant.IsMoving(err):
+		return tenant.ErrMoving
+	case isUnavailable(err):
+		return Unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
+	default:
+		return nil
+	}
+}
+
+// isUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
 // their cause outside the chain of wrapped errors.
-func IsUnavailable(err error) bool {
+func isUnavailable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || sqlite.IsUnavailable(err) {
 		return true
 	}
@@ -157,7 +170,7 @@ func IsUnavailable(err error) bool {
 		return false
 	}
 	cause, ok := routed.RawData().(error)
-	return ok && IsUnavailable(cause)
+	return ok && isUnavailable(cause)
 }
 
 // WriteFault answers with an error, in the envelope.

@@ -15,7 +15,7 @@ import (
 
 // Ping builds a webhook.ping for the webhook, disabled or not, has send attempt it, and then stores the event with its delivery and the result.
 // Nothing is stored while the attempt is made, so that a crash forgets the ping, and nothing afterwards if the webhook was deleted meanwhile
-// or its tenant began to move. The error is sql.ErrNoRows if there is no such webhook.
+// or its tenant accepts no writes any more. The error is sql.ErrNoRows if there is no such webhook.
 func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
 	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
 	if err != nil {

@@ -27,8 +27,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return events, nil
 }
 
-// silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants that move are
-// excluded, since nothing of them may change.
+// silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants that accept
+// no writes are excluded.
 var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable
 
 // strandedSQL lists pending deliveries to such a webhook that have not changed since a time, a page at a time.

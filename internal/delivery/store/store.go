@@ -1,4 +1,4 @@
-// Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what admins, retention and moves do
+// Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what the API, commands and retention do
 // with deliveries.
 package store
 
