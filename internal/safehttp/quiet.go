@@ -14,8 +14,8 @@ var dropped = [][]byte{
 	[]byte("http2: Transport received unsolicited DATA frame"),
 }
 
-// Quiet returns a writer for the standard logger (log.SetOutput) that drops the lines that servers can cause in net/http's client. net/http has no
-// other way to prevent servers from filling the log.
+// Quiet returns a writer for the standard logger (log.SetOutput) that drops the lines that servers can cause in net/http's client. The client
+// always uses that logger, so nothing but the text of a line distinguishes them.
 func Quiet(to io.Writer) io.Writer { return quiet{to} }
 
 type quiet struct{ to io.Writer }

@@ -20,7 +20,7 @@ func together(t *testing.T, writers *sql.DB, each ...func() error) []error {
 	if err != nil {
 		t.Fatalf("beginning: %v", err)
 	}
-	mustExec(t, first, "", &turn{})
+	mustExec(t, first, awaitLock, &lockRequest{})
 	var all sync.WaitGroup
 	errs := make([]error, len(each))
 	for i, writer := range each {
@@ -62,7 +62,7 @@ func inTransaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec("", &turn{short: true}); err != nil {
+		if _, err := tx.Exec(awaitLock, &lockRequest{short: true}); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 		if err := run(tx); err != nil {
@@ -339,7 +339,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 					t.Errorf("beginning: %v", err)
 					return
 				}
-				if _, err := tx.ExecContext(ctx, "", &turn{}); !errors.Is(err, context.Canceled) {
+				if _, err := tx.ExecContext(ctx, awaitLock, &lockRequest{}); !errors.Is(err, context.Canceled) {
 					t.Errorf("waiting ended with %v", err)
 				}
 				if err := tx.Commit(); err == nil {

@@ -74,7 +74,7 @@ func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, er
 	}
 	limit, found := c.limit, 0
 	var began, worked time.Time
-	err = inTurn(app, &turn{owner: owner}, func(tx core.App) (err error) {
+	err = transact(app, &lockRequest{owner: owner}, func(tx core.App) (err error) {
 		began = time.Now()
 		found, err = chunk(tx, limit)
 		worked = time.Now()

@@ -27,8 +27,8 @@ type connector struct {
 	commits commits
 }
 
-// Connect implements driver.Connector. PocketBase opens both pools with the same path, and uses them in Bootstrap before any hook runs. Only the
-// limit of connections, which it sets in between, identifies the writing pool. Bind checks the result.
+// Connect implements driver.Connector. PocketBase opens both pools with the same path, and uses them before any hook runs. It sets the limit of
+// connections in between, and nothing else identifies the writing pool. Bind returns an error if this goes wrong.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	var err error
 	c.choose.Do(func() {

@@ -51,9 +51,9 @@ func (r *ownersRecorder) transaction(owner string) func() error {
 				panic(err)
 			}
 		}
-		_, err = tx.Exec("", &turn{owner: owner, short: true})
+		_, err = tx.Exec(awaitLock, &lockRequest{owner: owner, short: true})
 		mustNot(err)
-		_, err = tx.Exec("", &turn{}) // too late: it has the lock
+		_, err = tx.Exec(awaitLock, &lockRequest{}) // too late: it has the lock
 		mustNot(err)
 		r.record(owner)
 		_, err = tx.Exec("INSERT INTO things (name) VALUES (NULL)")

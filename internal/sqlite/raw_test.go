@@ -164,7 +164,7 @@ func TestMissingDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.Exec("", &turn{}); err == nil {
+		if _, err := tx.Exec(awaitLock, &lockRequest{}); err == nil {
 			t.Error("a transaction got the lock")
 		}
 		if tx.Commit() == nil {

@@ -88,24 +88,24 @@ func Transact(ctx context.Context, app core.App, owner string, short bool, do fu
 	if app.IsTransactional() {
 		return do(app)
 	}
-	t := &turn{owner: owner, short: short}
-	err := inTurn(app, t, do)
-	if t.restedOn != nil {
-		err = t.restedOn.settle(ctx, err)
+	request := &lockRequest{owner: owner, short: short}
+	err := transact(app, request, do)
+	if request.restedOn != nil {
+		err = request.restedOn.settle(ctx, err)
 	}
 	if short && errors.Is(err, ErrBatch) {
-		err = inTurn(app, &turn{owner: owner}, do)
+		err = transact(app, &lockRequest{owner: owner}, do)
 	}
 	return err
 }
 
-// takeTurn is the statement with which a transaction waits for its turn of the writer, before its first real one. It has the turn as its
-// only argument. Only a virtual connection knows it; other connections of SQLite execute nothing.
-const takeTurn = ""
+// awaitLock is the first statement of a transaction: it waits for the writer lock, and does nothing else. Its only argument is a lockRequest. Options
+// go through an argument that the driver removes (see driver.ErrRemoveArgument), because PocketBase's RunInTransaction passes no context to it.
+const awaitLock = "-- wait for the writer lock"
 
-func inTurn(app core.App, t *turn, do func(tx core.App) error) error {
+func transact(app core.App, request *lockRequest, do func(tx core.App) error) error {
 	return app.RunInTransaction(func(tx core.App) error {
-		if _, err := Direct(tx.NonconcurrentDB()).Exec(takeTurn, t); err != nil {
+		if _, err := Direct(tx.NonconcurrentDB()).Exec(awaitLock, request); err != nil {
 			return err
 		}
 		return do(tx)
@@ -117,7 +117,7 @@ func inTurn(app core.App, t *turn, do func(tx core.App) error) error {
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 	outer := e.App
 	defer func() { e.App = outer }()
-	return inTurn(outer, &turn{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
+	return transact(outer, &lockRequest{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
 		e.App = tx
 		return write(tx)
 	})

@@ -16,7 +16,7 @@ import (
 // first transaction of a batch has none: undoing it rolls back the batch. A later one gets a savepoint before its first write. A write function has
 // none: it fails before its first write, or with it.
 type transaction struct {
-	*turn
+	*lockRequest
 	connection *virtual
 	locked     bool      // whether it holds the writer lock
 	refused    error     // why it does not get the lock
@@ -27,10 +27,8 @@ type transaction struct {
 	written    bool   // whether there is something to undo
 }
 
-// turn is the first statement of a transaction: it waits for the writer lock, and does nothing else. It is an argument of an empty statement that the
-// driver removes, because database/sql has no other way to pass options to a driver: see driver.ErrRemoveArgument. A context does not reach
-// the driver from PocketBase's RunInTransaction.
-type turn struct {
+// lockRequest has the options of a transaction. It is the argument of awaitLock.
+type lockRequest struct {
 	owner string // on whose behalf the transaction writes; "" for the program itself
 	short bool   // whether it shares a batch; see Transact
 

@@ -16,7 +16,7 @@ type virtual struct {
 
 // ExecContext implements driver.ExecerContext.
 func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
-	if query == takeTurn {
+	if query == awaitLock {
 		if v.tx == nil {
 			return driver.ResultNoRows, nil
 		}
@@ -75,9 +75,9 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 	switch value := argument.Value.(type) {
 	case repeated:
 		return nil
-	case *turn:
+	case *lockRequest:
 		if v.tx != nil && !v.tx.locked {
-			v.tx.turn = value
+			v.tx.lockRequest = value
 		}
 		return driver.ErrRemoveArgument
 	default:
@@ -113,7 +113,7 @@ func (v *virtual) run(ctx context.Context, s physical.Statement, run func(contex
 
 // BeginTx implements driver.ConnBeginTx. It ignores the options. The transaction waits for the writer lock with its first statement.
 func (v *virtual) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
-	v.tx = &transaction{turn: &turn{}, connection: v}
+	v.tx = &transaction{lockRequest: &lockRequest{}, connection: v}
 	return v.tx, nil
 }
 

@@ -120,8 +120,8 @@ func needsIndex(field string) *fault.Field {
 		"\", or in the dashboard with Import and export → API filters"}
 }
 
-// withoutIndex returns the error of a query whose index was removed, or not committed, while it was parsed as an error for the client. It
-// returns other errors unchanged.
+// withoutIndex returns the error of a query whose index was removed, or not committed, while the query was parsed, as an error for the client.
+// It returns other errors unchanged. SQLite has the same code for all errors in a statement, so that only the text distinguishes them.
 func (q *Query) withoutIndex(err error) error {
 	if len(q.Indexed) > 0 && (strings.Contains(err.Error(), "no such index") || strings.Contains(err.Error(), "no such column")) {
 		field := q.Indexed[0].Field

@@ -108,7 +108,7 @@ func (c *costly) Visit(node *ast.Node) {
 // Describe returns an error of expr-lang as one line with the position.
 func Describe(err error) string {
 	var fault *file.Error
-	if strings.HasPrefix(err.Error(), "expected bool") {
+	if strings.HasPrefix(err.Error(), "expected bool") { // expr-lang has no type for this error
 		return "must be true or false: compare values, for example data.vip == true"
 	}
 	if errors.As(err, &fault) && fault.Line > 0 {
