@@ -100,7 +100,7 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.choose(file); err != nil {
 		return err
 	}
-	if err := i.announce(command, file); err != nil {
+	if err := i.printMapping(command, file); err != nil {
 		return err
 	}
 	if err := i.choices.Check(i.app, len(file.Columns)); err != nil {
@@ -174,8 +174,8 @@ func (i *importing) choose(file *imports.File) error {
 	return nil
 }
 
-// announce prints which column becomes which field, before anything is written. The error names the unknown columns.
-func (i *importing) announce(command *cobra.Command, file *imports.File) error {
+// printMapping prints which column becomes which field, before anything is written. The error names the unknown columns.
+func (i *importing) printMapping(command *cobra.Command, file *imports.File) error {
 	out := command.OutOrStdout()
 	if asJSON(command) {
 		out = command.ErrOrStderr()
@@ -296,7 +296,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		}
 	}
 	answer := i.answer(over, []string{})
-	if !asJSON(command) { // announce has printed the columns
+	if !asJSON(command) { // printMapping has printed the columns
 		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
 	}
 	if err := printOne(command, answer); err != nil || over.RowsRefused == 0 {

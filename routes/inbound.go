@@ -39,7 +39,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return s.refuse(e, webhook, sent, err)
 	}
 	request := keyed(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)
-	err = custom.Fresh(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
+	err = custom.RetryOutdated(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
 	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}

@@ -97,11 +97,11 @@ func Bind(app core.App, config route.Config) {
 
 // bindRoutes registers the routes.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	s.group(e, apiPrefix, withFreshCollections(s.apiRoutes())...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, apiPrefix, retryOutdated(s.apiRoutes())...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
 	s.group(e, hooksPrefix, s.hookRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, adminPrefix, withFreshCollections(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
+	s.group(e, adminPrefix, retryOutdated(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
 }
 
 // apiRoutes are the routes of integrators.
@@ -147,14 +147,14 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	return group{g}
 }
 
-// withFreshCollections returns routes whose handlers run again if they meet an outdated collection: see custom.Fresh. The routes of other systems
+// retryOutdated returns routes whose handlers run again if they meet an outdated collection: see custom.RetryOutdated. The routes of other systems
 // count a call and store it, so they repeat only what follows.
-func withFreshCollections(routes []route.Route) []route.Route {
+func retryOutdated(routes []route.Route) []route.Route {
 	for i, r := range routes {
 		routes[i].Handle = func(e *core.RequestEvent) error {
 			app := e.App
 			defer func() { e.App = app }()
-			return custom.Fresh(app, func(app core.App) error {
+			return custom.RetryOutdated(app, func(app core.App) error {
 				e.App = app
 				return r.Handle(e)
 			})

@@ -85,7 +85,7 @@ func (r *Request) commitOne(ctx context.Context, app core.App) error {
 			return slices.Concat(rows.statements(), effects, finish), err
 		})
 		if err == nil {
-			p.announce(app, written)
+			p.runHooks(app, written)
 			return nil
 		}
 		_, wrong := p.refusal(rows, err)
@@ -192,7 +192,7 @@ func (w *writer) flush(p *plan, upTo int) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("writing the search rows and events of %d contacts: %w", len(written), err)
 	}
-	p.announce(w.tx, written)
+	p.runHooks(w.tx, written)
 	w.done = upTo
 	return wrong == nil, nil
 }
@@ -248,10 +248,10 @@ func (p *plan) preview(app core.App, i int, item *Item) (Result, error) {
 	return result, err
 }
 
-// announce runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
+// runHooks runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
 // of the app's transaction. By then the app of the transaction is closed: Bind replaces it by one that is open. A hook that fails is
-// logged: the contacts are written, so the caller must not hear of an error and write them again.
-func (p *plan) announce(app core.App, written []*change) {
+// logged: the contacts are written, and with an error the caller would write them again.
+func (p *plan) runHooks(app core.App, written []*change) {
 	trigger := func(failure error) error {
 		if failure != nil {
 			return nil //nolint:nilerr // nothing was written, and the writer has the error

@@ -42,7 +42,7 @@ func Bind(app core.App, hooks Hooks) {
 	afterCommit := &hook.Handler[*core.ModelEvent]{
 		Id: "contactbaseAfterCommit",
 		Func: func(e *core.ModelEvent) error {
-			if e.App.IsTransactional() { // see plan.announce
+			if e.App.IsTransactional() { // see plan.runHooks
 				e.App = app
 			}
 			return e.Next()

@@ -56,7 +56,7 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the merged contact: %w", err)
 	}
-	p.announce(tx, p.changes)
+	p.runHooks(tx, p.changes)
 	return merged, nil
 }
 

@@ -37,8 +37,8 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 	}
 }
 
-// A change that waits for its turn is later than what is committed meanwhile: who asks for what has changed since that misses nothing.
-func TestChangeIsOfItsTurn(t *testing.T) {
+// A change that waits for the writer lock is later than what is committed meanwhile, so that updatedSince misses nothing.
+func TestWaitingChangeIsLater(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	first, second := b.Add(map[string]any{"name": "A"}).ID, b.Add(map[string]any{"name": "B"}).ID
@@ -58,7 +58,7 @@ func TestChangeIsOfItsTurn(t *testing.T) {
 	var before *contact.Contact
 	err = sqlite.Transact(t.Context(), b.App, b.Tenant, false, func(tx core.App) (err error) {
 		close(locked)
-		<-time.After(100 * time.Millisecond) // enough to come to the line, which nothing tells
+		<-time.After(100 * time.Millisecond) // enough to begin to wait, which nothing reports
 		before, _, err = testkit.Update(tx, b.Tenant, first, changes)
 		return err
 	})

@@ -18,8 +18,8 @@ const (
 	// closed, which costs less than reading on. Its status decides about success either way.
 	maxRead = 64 << 10
 
-	// lastWord is how long a cancelled exchange may take to return what it has read.
-	lastWord = 250 * time.Millisecond
+	// cancelTimeout is how long a cancelled exchange may take to return what it has read.
+	cancelTimeout = 250 * time.Millisecond
 )
 
 var (
@@ -59,12 +59,12 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 		return a
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(lastWord)
-	defer patience.Stop()
+	timeout := time.NewTimer(cancelTimeout)
+	defer timeout.Stop()
 	select {
 	case a := <-answers:
 		return a
-	case <-patience.C:
+	case <-timeout.C:
 		return answer{err: ctx.Err()}
 	}
 }

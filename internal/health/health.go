@@ -17,8 +17,8 @@ const (
 )
 
 const (
-	fresh   = time.Second     // how long a result is valid, so that many requests run the checks once
-	timeout = 3 * time.Second // how long a check may take
+	validFor = time.Second     // how long a result is valid, so that many requests run the checks once
+	timeout  = 3 * time.Second // how long a check may take
 )
 
 // Check is one thing that the program needs. Look returns an error whose text says what is wrong; anybody may read it.
@@ -62,7 +62,7 @@ func NewMonitor(checks ...Check) *Monitor {
 func (m *Monitor) Reasons() []Reason {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.at.IsZero() && time.Since(m.at) < fresh {
+	if !m.at.IsZero() && time.Since(m.at) < validFor {
 		return m.reasons
 	}
 	if m.looking == nil {

@@ -93,15 +93,15 @@ func (d *database) close() error { return errors.Join(d.conn.Close(), d.pool.Clo
 // data directory.
 func (d *database) Query(query string, args ...any) (*sql.Rows, error) {
 	rows, err := d.conn.QueryContext(d.ctx, query, args...)
-	return rows, d.word(err)
+	return rows, d.explain(err)
 }
 
 func (d *database) run(statement string, args ...any) error {
 	_, err := d.conn.ExecContext(d.ctx, statement, args...)
-	return d.word(err)
+	return d.explain(err)
 }
 
-func (d *database) word(err error) error {
+func (d *database) explain(err error) error {
 	var failed *sqlite.Error
 	switch {
 	case err == nil:

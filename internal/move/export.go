@@ -108,7 +108,7 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 		return nil, err
 	}
 	held, err = db.inspect()
-	if err = db.word(err); err != nil {
+	if err = db.explain(err); err != nil {
 		return nil, fmt.Errorf("the tenant cannot be moved: %w", err)
 	}
 	return held, nil

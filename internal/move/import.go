@@ -60,7 +60,7 @@ func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summar
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	held, err := db.inspect()
-	if err = db.word(err); err != nil {
+	if err = db.explain(err); err != nil {
 		return nil, fmt.Errorf("the archive is rejected: %w", err)
 	}
 	i := &importing{Target: g, ctx: ctx, db: db, held: held, checksum: checksum}
@@ -97,7 +97,7 @@ func (i *importing) run() error {
 			return fmt.Errorf("the archive is rejected: %w", err)
 		}
 	}
-	if err := i.db.word(i.db.checkHere(i.held, at)); err != nil {
+	if err := i.db.explain(i.db.checkHere(i.held, at)); err != nil {
 		return fmt.Errorf("the archive is rejected: %w", err)
 	}
 	if !found {

@@ -71,9 +71,9 @@ const (
 	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// Land returns the content of the first page: the activity of the span, and current problems, of a tenant or of all if the id is "". The
+// ReadLanding returns the content of the first page: the activity of the span, and current problems, of a tenant or of all if the id is "". The
 // caller adds the problems of the kind NotReady.
-func Land(app core.App, tenantID string, span activity.Span, now time.Time) (*Landing, error) {
+func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Time) (*Landing, error) {
 	attempts, err := activity.OfWebhooks(app, tenantID, span)
 	if err != nil {
 		return nil, err

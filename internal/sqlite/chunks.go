@@ -67,7 +67,7 @@ func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
 	return c.NextFor("", app, chunk)
 }
 
-// NextFor is Next on behalf of an owner, the id of a tenant: the transaction waits for the owner's turn.
+// NextFor is Next on behalf of an owner, the id of a tenant: owners take turns.
 func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk

@@ -16,18 +16,18 @@ var errClosed = errors.New("the database is closed")
 // errRunByHolder tells a waiter that the holder of the lock has run its write function.
 var errRunByHolder = errors.New("the holder of the writer lock ran the write function")
 
-// writerLock is the lock on the writing connection. Its waiters stand in a line for each owner, in the order in which they ask for the lock.
-// The lines take turns.
+// writerLock is the lock on the writing connection. Each owner has a queue of waiters, in the order in which they ask for the lock.
+// Owners take turns.
 type writerLock struct {
 	mu     sync.Mutex
 	held   bool
 	closed bool
-	lines  []*line              // those with waiters; the turn is the first one's
+	queues []*queue             // those with waiters; the first one is next
 	waits  prometheus.Histogram // how long writers waited
 }
 
-// line is the waiters of an owner.
-type line struct {
+// queue has the waiters of an owner.
+type queue struct {
 	owner   string
 	waiters []*waiter // never empty
 }
@@ -91,52 +91,52 @@ func (l *writerLock) abandon(w *waiter, reason error, unlock func()) error {
 			unlock()
 		}
 	default:
-		i := l.lineOf(w.owner)
-		l.remove(i, slices.Index(l.lines[i].waiters, w))
+		i := l.queueOf(w.owner)
+		l.remove(i, slices.Index(l.queues[i].waiters, w))
 		l.mu.Unlock()
 		l.waits.Observe(time.Since(w.since).Seconds())
 	}
 	return reason
 }
 
-// enqueue puts a waiter at the end of its owner's line. The caller holds mu, as for all methods up to take.
+// enqueue puts a waiter at the end of its owner's queue. The caller holds mu, as for all methods up to take.
 func (l *writerLock) enqueue(w *waiter) {
-	i := l.lineOf(w.owner)
+	i := l.queueOf(w.owner)
 	if i < 0 {
-		i = len(l.lines)
-		l.lines = append(l.lines, &line{owner: w.owner})
+		i = len(l.queues)
+		l.queues = append(l.queues, &queue{owner: w.owner})
 	}
-	l.lines[i].waiters = append(l.lines[i].waiters, w)
+	l.queues[i].waiters = append(l.queues[i].waiters, w)
 }
 
-// lineOf returns the index of the owner's line, -1 if nobody waits for it.
-func (l *writerLock) lineOf(owner string) int {
-	return slices.IndexFunc(l.lines, func(line *line) bool { return line.owner == owner })
+// queueOf returns the index of the owner's queue, -1 if nobody waits for it.
+func (l *writerLock) queueOf(owner string) int {
+	return slices.IndexFunc(l.queues, func(q *queue) bool { return q.owner == owner })
 }
 
-func (l *writerLock) remove(line, waiter int) {
-	left := slices.Delete(l.lines[line].waiters, waiter, waiter+1)
-	if l.lines[line].waiters = left; len(left) == 0 {
-		l.lines = slices.Delete(l.lines, line, line+1)
+func (l *writerLock) remove(queue, waiter int) {
+	left := slices.Delete(l.queues[queue].waiters, waiter, waiter+1)
+	if l.queues[queue].waiters = left; len(left) == 0 {
+		l.queues = slices.Delete(l.queues, queue, queue+1)
 	}
 }
 
-// next returns the first line whose owner may write in the open batch, -1 if there is none.
+// next returns the first queue whose owner may write in the open batch, -1 if there is none.
 func (l *writerLock) next(open *batch) int {
-	return slices.IndexFunc(l.lines, func(line *line) bool { return open == nil || open.admits(line.owner, l.othersWait(line.owner)) })
+	return slices.IndexFunc(l.queues, func(q *queue) bool { return open == nil || open.admits(q.owner, l.othersWait(q.owner)) })
 }
 
 // othersWait reports whether another owner's writers wait.
 func (l *writerLock) othersWait(owner string) bool {
-	return slices.ContainsFunc(l.lines, func(line *line) bool { return line.owner != "" && line.owner != owner })
+	return slices.ContainsFunc(l.queues, func(q *queue) bool { return q.owner != "" && q.owner != owner })
 }
 
-// take removes the first waiter of a line, which then waits for its turn behind the others.
+// take removes the first waiter of a queue, which then comes last.
 func (l *writerLock) take(i int) *waiter {
-	line := l.lines[i]
-	first := line.waiters[0]
-	l.lines = append(slices.Delete(l.lines, i, i+1), line)
-	l.remove(len(l.lines)-1, 0)
+	q := l.queues[i]
+	first := q.waiters[0]
+	l.queues = append(slices.Delete(l.queues, i, i+1), q)
+	l.remove(len(l.queues)-1, 0)
 	return first
 }
 
@@ -146,7 +146,7 @@ func (l *writerLock) takeWrite(open *batch) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := l.next(open)
-	if i < 0 || l.lines[i].waiters[0].write == nil {
+	if i < 0 || l.queues[i].waiters[0].write == nil {
 		return nil
 	}
 	next := l.take(i)
@@ -192,7 +192,7 @@ func (l *writerLock) close() (acquired bool) {
 		return false
 	}
 	l.closed = true
-	for len(l.lines) > 0 {
+	for len(l.queues) > 0 {
 		l.take(0).granted <- errClosed
 	}
 	acquired = !l.held

@@ -139,8 +139,8 @@ func awaitWaiters(l *writerLock, want int) {
 	for waiting := 0; waiting < want; runtime.Gosched() {
 		l.mu.Lock()
 		waiting = 0
-		for _, line := range l.lines {
-			waiting += len(line.waiters)
+		for _, q := range l.queues {
+			waiting += len(q.waiters)
 		}
 		l.mu.Unlock()
 	}

@@ -10,7 +10,7 @@
 //   - a rollback undoes only its own work;
 //   - if the batch fails, every transaction in it returns an error.
 //
-// Writers wait in a line for each owner, which is a tenant, and the lines take turns.
+// Each owner, which is a tenant, has a queue of waiting writers, and owners take turns.
 //
 // PocketBase sees no difference: one transaction runs at a time, and its hooks run before and after it. But the commit of a transaction also
 // waits for those that join its batch, so a transaction must never wait for another writer.

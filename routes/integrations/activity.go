@@ -15,14 +15,14 @@ import (
 // unknownKey stands in a path for requests without a known key.
 const unknownKey = "unknown"
 
-func (s *server) land(e *core.RequestEvent) error {
+func (s *server) landing(e *core.RequestEvent) error {
 	now := time.Now()
 	span, err := spanOf(e, now)
 	if err != nil {
 		return err
 	}
 	owner := tenantOf(e)
-	landing, err := overview.Land(e.App, owner, span, now)
+	landing, err := overview.ReadLanding(e.App, owner, span, now)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (s *server) routes() []route.Route {
 		route.New("POST", "/imports/{id}/start", s.startImport, admins(fromPath(importsTable))),
 		route.New("POST", "/imports/{id}/cancel", s.cancelImport, admins(fromPath(importsTable))),
 		route.New("GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))),
-		route.New("GET", "/overview", s.land, viewers()),
+		route.New("GET", "/overview", s.landing, viewers()),
 		route.New("GET", "/audit", s.listAudit, admins()),
 		route.New("GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))),
 		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates, limited("duplicates", viewers(fromPath(tenantsTable)))),

@@ -108,7 +108,7 @@ func (r *Readers) release(tenant string) {
 	})
 }
 
-// abandon gives up waiting, or the turn that arrived just now.
+// abandon ends the wait, or the read that was granted just now.
 func (r *Readers) abandon(waiting *waitingRead) {
 	r.mu.Lock()
 	i := slices.Index(r.waiting, waiting)

@@ -33,7 +33,7 @@ func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	if len(ids) > max(relation.MaxSelect, 1) { // PocketBase refuses them for their number
 		return nil, nil
 	}
-	err = Fresh(app, func(app core.App) error {
+	err = RetryOutdated(app, func(app core.App) error {
 		target, err := app.FindCachedCollectionByNameOrId(relation.CollectionId)
 		if err == nil {
 			wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)

@@ -123,7 +123,7 @@ func (w *worker) end(id string) {
 
 // turn checks or applies the next page of an import. A check that was interrupted begins again with the first row.
 func (w *worker) turn(i *Import) error {
-	return custom.Fresh(w.app, func(app core.App) error { return w.turnWith(app, i) })
+	return custom.RetryOutdated(w.app, func(app core.App) error { return w.turnWith(app, i) })
 }
 
 func (w *worker) turnWith(app core.App, i *Import) error {

@@ -63,13 +63,13 @@ const occupiedSQL = `SELECT j.key FROM json_each(?1) j
 WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
 
 // behindOthers returns the events of the new deliveries that are behind other pending or new ones.
-func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err error) {
-	if len(fresh) == 0 {
+func behindOthers(tx sqlite.Reader, added []enqueued) (events []string, err error) {
+	if len(added) == 0 {
 		return nil, nil
 	}
-	queues := make([][2]string, len(fresh))
-	seen := make(map[[2]string]bool, len(fresh))
-	for i, f := range fresh {
+	queues := make([][2]string, len(added))
+	seen := make(map[[2]string]bool, len(added))
+	for i, f := range added {
 		queues[i] = [2]string{f.webhook, f.contact}
 		if seen[queues[i]] {
 			events = append(events, f.event)
@@ -78,7 +78,7 @@ func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err erro
 	}
 	occupied, err := sqlite.Values[int](tx, occupiedSQL, sqlite.List(queues))
 	for _, number := range occupied {
-		events = append(events, fresh[number].event)
+		events = append(events, added[number].event)
 	}
 	slices.Sort(events)
 	return slices.Compact(events), err

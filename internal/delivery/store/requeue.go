@@ -225,10 +225,10 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 	if err != nil {
 		return err
 	}
-	again, fresh := enqueue(enqueueRequeuedSQL, deliveries, now), enqueue(enqueueEventsSQL, events, now)
+	redelivered, added := enqueue(enqueueRequeuedSQL, deliveries, now), enqueue(enqueueEventsSQL, events, now)
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
 		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
-		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, sqlite.List(events), webhookID), again, fresh})
+		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, sqlite.List(events), webhookID), redelivered, added})
 	return err
 }

@@ -186,9 +186,9 @@ func (f *fixture) claim(t *testing.T) []*delivery.Job {
 	return f.claimSome(t, 10, false)
 }
 
-// claimSome claims due deliveries, and with fresh also those of new events, as the dispatcher does: nothing twice, and no first attempt
+// claimSome claims due deliveries, and with newEvents also those of new events, as the dispatcher does: nothing twice, and no first attempt
 // beside another claim of its contact or before an earlier event.
-func (f *fixture) claimSome(t *testing.T, perEndpoint int, fresh bool) (jobs []*delivery.Job) {
+func (f *fixture) claimSome(t *testing.T, perEndpoint int, newEvents bool) (jobs []*delivery.Job) {
 	t.Helper()
 	agenda, err := f.store.Poll(t.Context())
 	if err != nil {
@@ -200,7 +200,7 @@ func (f *fixture) claimSome(t *testing.T, perEndpoint int, fresh bool) (jobs []*
 			fetch.Due[due.Webhook] = perEndpoint + 2*len(f.claims)
 		}
 	}
-	if fresh {
+	if newEvents {
 		fetch.New = 1_000
 	}
 	batch, err := f.store.Fetch(t.Context(), fetch)

@@ -9,31 +9,31 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Fresh calls do. If do meets an outdated collection, Fresh calls it again with an app that reads collections from the database. PocketBase
+// RetryOutdated calls do. If do meets an outdated collection, RetryOutdated calls it again with an app that reads collections from the database. PocketBase
 // keeps collections in memory: in the process that changes one, it is new before the change is committed, and in another process it is
 // outdated for a tenth of a second. Those in memory stay as they are, so that an old one never replaces a new one.
-func Fresh(app core.App, do func(core.App) error) error {
+func RetryOutdated(app core.App, do func(core.App) error) error {
 	err := do(app)
 	if MayBeOutdated(app, err) {
-		err = do(fresh{app})
+		err = do(uncachedApp{app})
 	}
 	return err
 }
 
-// fresh is an app, in transactions as well, that reads collections from the database.
-type fresh struct{ core.App }
+// uncachedApp is an app, in transactions as well, that reads collections from the database.
+type uncachedApp struct{ core.App }
 
-func (a fresh) FindCachedCollectionByNameOrId(nameOrID string) (*core.Collection, error) {
+func (a uncachedApp) FindCachedCollectionByNameOrId(nameOrID string) (*core.Collection, error) {
 	return a.FindCollectionByNameOrId(nameOrID)
 }
 
-func (a fresh) RunInTransaction(fn func(core.App) error) error {
-	return a.App.RunInTransaction(func(tx core.App) error { return fn(fresh{tx}) })
+func (a uncachedApp) RunInTransaction(fn func(core.App) error) error {
+	return a.App.RunInTransaction(func(tx core.App) error { return fn(uncachedApp{tx}) })
 }
 
 // MayBeOutdated reports whether an error may come from an outdated collection of the app.
 func MayBeOutdated(app core.App, err error) bool {
-	if _, isFresh := app.(fresh); isFresh || err == nil {
+	if _, uncached := app.(uncachedApp); uncached || err == nil {
 		return false
 	}
 	var wrong *fault.Error

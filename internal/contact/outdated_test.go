@@ -17,7 +17,7 @@ func TestReadsWhileFieldsChange(t *testing.T) {
 	c := b.Add(map[string]any{"name": "Ada"})
 	note := func() (shown string) {
 		t.Helper()
-		err := custom.Fresh(b.App, func(app core.App) error {
+		err := custom.RetryOutdated(b.App, func(app core.App) error {
 			found, err := contact.Find(app, b.Tenant, c.ID)
 			if err == nil {
 				shown = property(t, found, "note")
