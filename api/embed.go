@@ -16,7 +16,7 @@ import (
 //go:embed openapi.yaml
 var document []byte
 
-// The lines of info.version and of the address in servers, which those of an installation replace.
+// The lines of info.version and of the address in servers, which the values of an installation replace.
 var (
 	versionLine = []byte("\n  version: \"1\"\n")
 	addressLine = []byte("\n  - url: http://127.0.0.1:8090\n")
@@ -37,7 +37,7 @@ var documentJSON = sync.OnceValue(func() []byte {
 })
 
 // YAMLFor returns the document of an installation: with the version of its program as info.version, and its address, which
-// ends without a slash, in servers. What is empty stays as it was written.
+// ends without a slash, in servers. An empty value leaves the embedded one unchanged.
 func YAMLFor(version, address string) []byte {
 	return replaceValue(replaceValue(document, versionLine, "version", version), addressLine, "- url", address)
 }
@@ -62,7 +62,7 @@ func replaceValue(document, line []byte, key, value string) []byte {
 	return bytes.Replace(document, line, fmt.Appendf(nil, "\n  %s: %s\n", key, quoted), 1)
 }
 
-// toJSON converts the embedded document. It panics on what the tests of this package rule out.
+// toJSON converts the embedded document. It panics if the document is invalid, which the tests of this package rule out.
 func toJSON(document []byte) []byte {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {

@@ -8,8 +8,8 @@ import (
 	"contactbase/internal/event"
 )
 
-// fixed has the collections whose records nobody creates, changes or deletes, with what superusers are told. The program writes their rows
-// with SQL.
+// fixed has the collections whose records nobody can create, change or delete, with the error that superusers get. The program writes
+// their rows with SQL.
 var fixed = map[string]string{
 	audit.CollectionName: "Nobody can change the audit log.", // triggers refuse SQL, too
 	event.CollectionName: "Nobody can create, change or delete events, because webhooks and the feed rely on them. To erase a person's data, delete the contact.",

@@ -35,7 +35,7 @@ func bindHiddenInput(app core.App) {
 	}
 }
 
-// newID replaces the id that a member chose: that of a deleted record would show what is left of it.
+// newID replaces the id that a member chose: with the id of a deleted record, the new one would show its remaining data.
 func newID(e *core.RecordRequestEvent) error {
 	if !e.HasSuperuserAuth() {
 		e.Record.Id = core.GenerateDefaultRandomId()
@@ -43,7 +43,7 @@ func newID(e *core.RecordRequestEvent) error {
 	return e.Next()
 }
 
-// onlyOwnPassword keeps members from guessing the passwords of others, which PocketBase compares without a limit.
+// onlyOwnPassword prevents members from guessing the passwords of others, which PocketBase compares without a limit.
 func onlyOwnPassword(e *core.RecordRequestEvent) error {
 	if e.HasSuperuserAuth() || e.Auth != nil && e.Auth.Id == e.Record.Id {
 		return e.Next()
@@ -60,8 +60,8 @@ func onlyOwnPassword(e *core.RecordRequestEvent) error {
 	return e.Next()
 }
 
-// loadHidden reads hidden fields from a member's request. PocketBase drops those of anybody but superusers in silence: a typed secret
-// would be replaced by a generated one.
+// loadHidden reads hidden fields from a member's request. PocketBase silently drops them unless a superuser sends them: it would
+// replace a typed secret by a generated one.
 func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 	if !member.Is(e.Auth) {
 		return nil

@@ -24,7 +24,7 @@ const (
 )
 
 // signInLimit limits failed sign-ins of an account, beside PocketBase's limit per address. Addresses from which the account has signed
-// in have limits of their own, so that an attacker who guesses without end does not lock the owner out.
+// in have limits of their own, so that an attacker who guesses endlessly does not lock the owner out.
 type signInLimit struct {
 	failed *throttled.GCRARateLimiterCtx
 	known  *store.Store[string, bool] // accounts with addresses

@@ -30,8 +30,8 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
-// bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records, so that a member who changes a
-// name would undo a change of the role that was made meanwhile, and anybody the revocation of a key.
+// bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records: a request that changes a name
+// would undo a concurrent change of the role, or the revocation of a key.
 func bindPartialUpdates(app core.App) {
 	app.OnRecordUpdateRequest(administered...).BindFunc(func(e *core.RecordRequestEvent) error {
 		e.Record.IgnoreUnchangedFields(true)

@@ -119,8 +119,8 @@ func measureItems(list json.RawMessage) (items int, err error) {
 	return items, err
 }
 
-// eachValue calls value with each value of an object or list, and before it name, which reads what stands before the value. It does
-// nothing if raw does not begin with start.
+// eachValue calls value with each value of an object or list, after name has read the tokens before it. It does nothing if raw does
+// not begin with start.
 func eachValue(raw []byte, start json.Delim, name func(*json.Decoder) error, value func(json.RawMessage) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := decoder.Token(); err != nil || token != start {

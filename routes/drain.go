@@ -74,7 +74,7 @@ func (d *drain) end() {
 	}
 }
 
-// background runs what a running request leaves behind on a goroutine of its own, as part of that request.
+// background runs work that outlives the handler of a running request in a new goroutine, as part of that request.
 func (d *drain) background(do func()) {
 	d.mu.Lock()
 	d.running++
@@ -103,8 +103,8 @@ func (d *drain) wait(timeout time.Duration) (left int) {
 	return d.running
 }
 
-// refuseWrites makes the API read-only while an older data directory is upgraded. Reads that need what it does not have yet also
-// fail.
+// refuseWrites makes the API read-only while an older data directory is upgraded. Reads that need tables or columns of the new
+// schema also fail.
 func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
 	const message = "The service is being upgraded and is read-only. Try again shortly."
 	return &hook.Handler[*core.RequestEvent]{

@@ -16,8 +16,8 @@ import (
 	"contactbase/internal/order"
 )
 
-// emailChanges handles requests of members for another address. It refuses those of portal links. It answers one for a taken address,
-// which may belong to a member of another tenant, like any other; nothing is sent. PocketBase checks the address before it calls a hook.
+// emailChanges handles requests of members to change their email address. It refuses those of portal links. If the address is taken,
+// perhaps by a member of another tenant, it answers as usual but sends nothing. PocketBase checks the address before it calls a hook.
 func emailChanges(app core.App) *hook.Handler[*core.RequestEvent] {
 	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
 	return &hook.Handler[*core.RequestEvent]{

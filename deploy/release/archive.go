@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// papers are the patterns, as git has them, of the files that come with the program: what the README leads to, and what
-// that leads to.
+// papers are the git pathspecs of the files that come with the program: those that the README links to, directly or
+// indirectly.
 var papers = []string{
 	"LICENSE", "*.md", ":!.*", ":!e2e", ":!internal", "api/openapi.yaml", "docs/site/assets",
 	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "clients/go", "clients/typescript",

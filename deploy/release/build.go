@@ -21,7 +21,7 @@ func (t target) executable() string {
 	return "contactbase"
 }
 
-// name is that of the files for a system, without what they end in.
+// name returns the name of the files for a system, without their extension.
 func (r *release) name(t target) string {
 	return fmt.Sprintf("contactbase_%s_%s_%s", r.version, t.system, t.machine)
 }

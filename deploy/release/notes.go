@@ -23,8 +23,8 @@ func (r *release) writeNotes() error {
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(notes), 0o644)
 }
 
-// notesOf returns the section of a version. That of a pre-release is the section of the version that follows it or, until there is one, of
-// what is not released yet, which may be empty.
+// notesOf returns the section of a version. A pre-release has the section of the version that follows it or, if that has none yet, the
+// section of unreleased changes, which may be empty.
 func notesOf(changelog, version string) (string, error) {
 	next, _, prerelease := strings.Cut(version, "-")
 	notes, err := section(changelog, next)

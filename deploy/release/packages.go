@@ -72,7 +72,7 @@ func (r *release) contents(t target, binary string) (files.Contents, error) {
 	return all, nil
 }
 
-// describe says what a package is, and what it does when it comes and goes.
+// describe returns the metadata of a package, with its scripts for installation and removal.
 func (r *release) describe(t target, contents files.Contents) *nfpm.Info {
 	script := func(name string) string { return filepath.Join(r.root, "deploy", "package", name) }
 	return &nfpm.Info{

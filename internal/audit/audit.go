@@ -1,5 +1,5 @@
-// Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its change, names the fields
-// that changed but never their values, and is changed by nobody. Only retention deletes entries.
+// Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its change. It names the
+// fields that changed but never their values. Nothing changes an entry, and only retention deletes it.
 package audit
 
 import (

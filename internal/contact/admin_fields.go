@@ -153,8 +153,8 @@ func (s *schema) raw(record *core.Record) (values []any) {
 	return values
 }
 
-// checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check could not see what the transaction
-// has written.
+// checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check does not see the writes of the
+// transaction.
 func (p *plan) checkRelation(c *change, i int, relation *core.RelationField) (wrong, err error) {
 	ids := c.record.GetStringSlice(relation.Name)
 	if wrong := custom.CheckCount(relation, len(ids)); wrong != nil || len(ids) == 0 {

@@ -167,8 +167,8 @@ func (w *writer) plan() error {
 	return err
 }
 
-// flush writes what the plan has decided, and reports whether that was everything. All items before upTo are done then. If the database refuses a
-// contact, its item fails, and those before it are done.
+// flush writes the changes that the plan has decided, and reports whether it wrote all of them: then all items before upTo are done. If the
+// database refuses a contact, its item fails, and only the items before it are done.
 func (w *writer) flush(p *plan, upTo int) (bool, error) {
 	written := p.changes
 	p.changes = nil

@@ -128,8 +128,8 @@ func (p *plan) read(tx sqlite.Reader, key Key, without []string) (*Contact, erro
 // prefetch has the contacts, nil for none, that keys find. Email addresses are folded.
 type prefetch map[Key]*Contact
 
-// How the contacts of many keys are found at once, in the order of the keys: the rest of a SELECT, whose parameters are the tenant and a list
-// of keys.
+// manyBy has the rest of a SELECT that finds the contacts of many keys, in the order of the keys. Its parameters are the tenant and a list of
+// keys.
 var manyBy = map[string]string{
 	ID:         "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
 	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",

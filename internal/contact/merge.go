@@ -100,7 +100,7 @@ func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *C
 	return p, result.Contact, err
 }
 
-// ownRelations returns the relations of the remaining contact to the others, without these: no contact relates to itself.
+// ownRelations returns changes that remove the relations of the remaining contact to the others, because no contact relates to itself.
 func (p *plan) ownRelations(remaining *Contact, m *Merge) Changes {
 	changes := Changes{}
 	for i, field := range p.adminFields {

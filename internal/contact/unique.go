@@ -148,8 +148,8 @@ type indexed struct {
 	value string // the key, or the id of a contact
 }
 
-// checkUnique checks that no other contact has what must be unique. The error is a fault.Fields if one has it. What the database refuses all the
-// same is an index that uniqueIndexes leaves out.
+// checkUnique checks the values that must be unique. The error is a fault.Fields if another contact has one of them. It does not check the
+// indexes that uniqueIndexes leaves out, so that the database may still refuse the contact.
 func (p *plan) checkUnique(c *change) error {
 	if c.before == nil || c.after.ExternalID != c.before.ExternalID {
 		if err := p.checkExternalID(c.after); err != nil {

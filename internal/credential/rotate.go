@@ -12,8 +12,8 @@ import (
 // MaxOverlapHours is how long an old key can keep working beside its successor.
 const MaxOverlapHours = 30 * 24
 
-// Unrotated is the SQL condition that the key `k` was not rotated, so that somebody has to act before it expires. A rotated key that expires
-// later than its overlap could end was extended, and counts again.
+// Unrotated is the SQL condition that the key `k` was not rotated, so that somebody must act before it expires. A rotated key that expires
+// later than the longest overlap was extended, and counts as not rotated.
 var Unrotated = fmt.Sprintf("NOT EXISTS (SELECT 1 FROM `audit_log` l WHERE l.`record` = k.`id` AND l.`action` = 'rotated' "+
 	"AND l.`created` >= strftime('%%Y-%%m-%%d %%H:%%M:%%fZ', k.`expires`, '-%d hours'))", MaxOverlapHours)
 

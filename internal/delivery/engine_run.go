@@ -100,8 +100,8 @@ func (e *Engine) wakeBeside() {
 	}
 }
 
-// fanOutBeside fans out the events of tenants that are set aside, beside the rest and a chunk for each tenant in turn. stop waits for its end, which
-// comes soon once ctx has ended.
+// fanOutBeside fans out the events of tenants that are set aside, concurrently with the rest, a chunk for each tenant in turn. stop waits until it
+// has ended, which is soon after the end of ctx.
 func (e *Engine) fanOutBeside(ctx context.Context) (done <-chan FannedOut, stop func()) {
 	outs, ended := make(chan FannedOut), make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func (e *Engine) logError(ctx context.Context, doing string, err error) {
 }
 
 // repairClock returns a function that makes a goroutine reschedule deliveries after the clock was set back, once at a time. That takes long if
-// many are pending, so it runs beside the rest. stop waits for its end, which comes soon once ctx has ended.
+// many are pending, so it runs concurrently. stop waits until the goroutine has ended, which is soon after the end of ctx.
 func (e *Engine) repairClock(ctx context.Context) (repair, stop func()) {
 	wanted, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() {

@@ -69,8 +69,8 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 	}
 }
 
-// askForMember is ask for a URL that a member of the tenant has set. Its error does not tell members where names of a private network
-// lead.
+// askForMember is ask for a URL that a member of the tenant has set. Its error does not tell members the addresses of names in a
+// private network.
 func (s *Sender) askForMember(ctx context.Context, request *http.Request) answer {
 	a := ask(ctx, s.members, request)
 	if errors.Is(a.err, safehttp.ErrBlocked) {

@@ -39,13 +39,13 @@ type Backlog struct {
 
 // Queue keeps events' deliveries for the engine. The package store has the one that is shipped.
 //
-// An event has no deliveries at first. Who receives it is decided once, by the webhooks of that moment: when it is fetched, or when it is
-// fanned out without that. A webhook gets no events from before it was made or enabled. The Engine sends an event before a delivery is
-// written: its row is first written with its result. Fan-out writes the deliveries that have no result yet, a moment later, and moves the
-// fan-out cursor past the event.
+// An event has no deliveries at first. Its recipients are decided once, by the webhooks at that time: when it is fetched, or otherwise
+// when it is fanned out. A webhook gets no events from before it was made or enabled. The Engine sends an event before its delivery has a
+// row, and writes the row with the result. Fan-out writes the deliveries that have no result yet, a moment later, and moves the fan-out
+// cursor past the event.
 //
-// The engine calls a Queue from one goroutine at a time; only Reschedule and a FanOut with Aside may run beside the other calls. What is in
-// flight is never stored: claims live in the engine's memory and end with the process, so that a crash leaves nothing to recover.
+// The engine calls a Queue from one goroutine at a time; only Reschedule and a FanOut with Aside may run beside the other calls. Claims are
+// never stored: they live in the engine's memory and end with the process, so that a crash leaves nothing to recover.
 type Queue interface {
 	// Poll returns which endpoints have pending deliveries, and which tenants are to be drained.
 	Poll(ctx context.Context) (Agenda, error)
@@ -53,16 +53,16 @@ type Queue interface {
 	// Fetch reads due deliveries and new events. What it returns may be claimed already.
 	Fetch(ctx context.Context, fetch Fetch) (Fetched, error)
 
-	// FanOut writes deliveries of events after the cursor, in their order, and moves the cursor past them: as many as hold up other writers
-	// for some milliseconds.
+	// FanOut writes deliveries of events after the cursor, in their order, and moves the cursor past them: as many as delay other writers
+	// by a few milliseconds.
 	FanOut(ctx context.Context, order FanOut) (FannedOut, error)
 
 	// Commit stores the results of attempts, all or none of them. It fans out events up to the last one that has a result. A result
 	// counts only if its delivery is pending with one attempt less, so that a Commit can be repeated.
 	Commit(ctx context.Context, commit Commit) (FannedOut, error)
 
-	// Reschedule repairs times that a clock ahead of now has written. A retry waits no longer than it was to wait when it was planned,
-	// and what was made in the future counts as made now. Calling it without need changes nothing that matters.
+	// Reschedule repairs times that were written while the clock was ahead. A retry waits no longer than its planned delay, and a
+	// delivery created in the future counts as created now. An unnecessary call does no harm.
 	Reschedule(ctx context.Context, now time.Time) error
 }
 
@@ -110,14 +110,14 @@ type NewJob struct {
 type FanOut struct {
 	Now   time.Time
 	Age   time.Duration // leave a few events alone if the first is younger: their deliveries can still be written together with their results
-	Aside bool          // those with many recipients instead, which the others have passed: some for each tenant that has any
+	Aside bool          // only the events of tenants that are set aside: some for each tenant
 }
 
 // Commit is what to store.
 type Commit struct {
 	Now     time.Time
 	Results []Result
-	Drained []string // tenants of which no claim is left
+	Drained []string // tenants without claims
 }
 
 // Ready is a delivery that can be attempted now.

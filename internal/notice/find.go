@@ -31,8 +31,7 @@ const (
 // open is the condition that the tenant t may get notices.
 var open = "t.`apiEnabled` = 1 AND " + tenant.WritableSQL("t.`id`")
 
-// find writes the notices of changes that happened in no transaction of ours, and reports whether it wrote any. A failure of one search does
-// not keep it from the others.
+// find writes the notices of changes that happen outside our transactions, and returns them. If one search fails, it still runs the others.
 func (s *Service) find(ctx context.Context, now time.Time) (found []Notice, failed error) {
 	for _, search := range []func(context.Context, time.Time) ([]Notice, error){s.failing, s.recovered, s.expiring, s.checked} {
 		notices, err := search(ctx, now)

@@ -45,8 +45,8 @@ const (
 var errTimeout = errors.New("the mail server did not respond in time")
 
 const (
-	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: one that failed, or one of notices that were
-	// not sent yet. Those that are not urgent wait while another mail of the recipient is unfinished, or is younger than ?2.
+	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: a failed mail, or a new one for unsent
+	// notices. Notices that are not urgent wait while another mail of the recipient is unfinished, or is younger than ?2.
 	pickSQL = "SELECT m.`mail`, m.`recipient`, m.`attempts` FROM `_noticeMails` m WHERE m.`done` = '' AND m.`due` <= ?1 AND (m.`mail` != '' OR m.`urgent` " +
 		"OR NOT EXISTS (SELECT 1 FROM `_noticeMails` o WHERE o.`recipient` = m.`recipient` AND o.`mail` != '' AND (o.`done` = '' OR o.`done` > ?2))) " +
 		"ORDER BY m.`urgent` DESC, m.`due` LIMIT 1"

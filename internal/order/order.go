@@ -1,8 +1,9 @@
 // Package order names when the program's handlers run: while it opens the data directory, starts, answers a request, backs up and stops.
 // The linter's arrows point from internal/app to the packages that bind handlers, so the names are in a package of their own.
 //
-// In each list, handlers run from top to bottom. One that is around the rest acts again, or only, when all others have ended. PocketBase's own
-// handlers stand between the lists. A test prints all phases, with who binds to them, and compares them with docs/architecture.md.
+// In each list, handlers run from top to bottom. A handler "around the rest" also acts, or only acts, after all others have ended.
+// PocketBase's own handlers run between the lists. A test prints all phases, with who binds to them, and compares them with
+// docs/architecture.md.
 package order
 
 import (

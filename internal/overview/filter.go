@@ -47,10 +47,10 @@ func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err
 	return matches, nil
 }
 
-// noticeFields are what data of events has that are not about contacts.
+// noticeFields are the fields in the data of events that are not about contacts.
 var noticeFields = []string{"webhook", "key", "expires", "reason"}
 
-// UnknownNames returns the names in a valid filter that no event has: those of fields that neither contacts nor notices have, and of types.
+// UnknownNames returns the names in a valid filter that no event has: fields that neither contacts nor notices have, and unknown event types.
 func UnknownNames(app core.App, text string) (unknown []string, err error) {
 	fields, err := contact.Names(app)
 	if err != nil {

@@ -52,7 +52,7 @@ var evictSQL = map[string]string{
 	"answer":  "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `value` FROM json_each(?))",
 }
 
-// Keep evicts what exceeds the tenant's quota: its oldest requests, and then its oldest responses. It belongs in the transaction that has stored
+// Keep evicts the tenant's oldest requests, and then its oldest responses, until it is within its quota. Call it in the transaction that stored
 // more.
 func Keep(tx core.App, tenantID string) error {
 	_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return makeRoom(tx, tenantID, 0) })

@@ -6,8 +6,8 @@ import (
 	"contactbase/internal/replica/shipping"
 )
 
-// Acknowledge returns once everything that this process has committed may be acknowledged: in Sync mode when the store has it, and with a
-// lease while this machine holds that. Without a replica that is at once. The error is ErrUnreplicated or ErrFenced.
+// Acknowledge returns once everything that this process has committed may be acknowledged: in Sync mode once the store has it, and with a
+// lease while this machine holds the lease. Without a replica it returns immediately. The error is ErrUnreplicated or ErrFenced.
 func (r *Replica) Acknowledge(ctx context.Context) error {
 	return r.acknowledge(ctx, (*shipping.Uploader).Wait)
 }

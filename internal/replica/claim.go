@@ -27,7 +27,7 @@ func (r *Replica) Check(ctx context.Context) error {
 	return nil
 }
 
-// claim is what the store and the data directory say about one another.
+// claim has the records of the store about the data directory, and of the data directory about the store.
 type claim struct {
 	own     identity
 	found   lockRecord
@@ -76,7 +76,7 @@ func (r *Replica) findLoss(c claim) (lost *lossError, err error) {
 	lost.where, lost.found = otherData, Position{1, 0} // before everything
 	switch {
 	case c.own.wrote(c.found, c.stored):
-		lost.where, lost.unshipped = theDataDirectory, 0 // it has what it did not ship
+		lost.where, lost.unshipped = theDataDirectory, 0 // it has commits that it did not upload
 		lost.found, err = r.localPosition(c.own)
 	case c.own.isRestoredFrom(c.found):
 		lost.where, lost.found = theDataDirectory, c.own.Restored.From

@@ -50,8 +50,8 @@ func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest,
 	return found, err
 }
 
-// Flush returns once the store has what a command has written to the data directory. It does nothing unless a server with --replicaMode=sync has
-// that open.
+// Flush returns once the store has the writes of a command to the data directory. It does nothing unless a server with --replicaMode=sync has
+// the directory open.
 func Flush(ctx context.Context, dataDir string) error {
 	err := callServer(ctx, dataDir, "flush", &struct{}{})
 	if errors.Is(err, ErrNotServed) {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	identityName   = "folder.json" // what the data directory is to the store
+	identityName   = "folder.json" // the identity of the data directory
 	standbyName    = "standby"     // exists while the data directory belongs to a standby
 	serverLockName = "server.lock" // locked by the process that replicates the data directory, or stands by with it
 	jsonMode       = fs.FileMode(0o600)
 )
 
-// identity is what a data directory is to a store.
+// identity connects a data directory with its store.
 type identity struct {
 	Folder     string `json:"folder"` // random
 	Store      string `json:"store"`
@@ -31,7 +31,7 @@ type identity struct {
 	Restored Loss   `json:"restored,omitzero"` // from the restored position to what the replica had then, whose loss was accepted
 }
 
-// wrote reports whether the data directory wrote what a store has last, given its lock record.
+// wrote reports whether the data directory wrote the newest data in a store, given its lock record.
 func (own identity) wrote(found lockRecord, stored Position) bool {
 	if found.Generation == 0 { // lock.json was lost
 		return own.Generation > 0 && own.Generation >= stored.Generation

@@ -19,12 +19,12 @@ const lockName = "lock.json"
 type lockRecord struct {
 	Generation int64     `json:"generation"`
 	Position   uint64    `json:"position"`            // the last transaction of the generation that the store had at the last update; 0 until one may be acknowledged
-	From       Position  `json:"from"`                // what the generation began with, in the store
+	From       Position  `json:"from"`                // the position in the store with which the generation began
 	Unshipped  uint64    `json:"unshipped,omitempty"` // acknowledged commits that the store lacked when the holder stopped
 	Owner      string    `json:"owner"`               // host name of the holder, for people
 	Folder     string    `json:"folder"`              // identity of the holder's data directory
 	TTL        float64   `json:"ttl,omitempty"`       // of the lease, in seconds; 0 without one
-	Renewed    time.Time `json:"renewed"`             // for people: machines only look whether it changes, and trust no other machine's clock
+	Renewed    time.Time `json:"renewed"`             // for people: machines only check whether it changes, because clocks differ
 	Released   bool      `json:"released,omitempty"`  // whether the holder has stopped, so that no standby waits for its lease
 }
 
@@ -74,8 +74,8 @@ func (r *Replica) writeLock(ctx context.Context, next lockRecord, tag string) (n
 	return r.store.Swap(ctx, lockName, content, tag)
 }
 
-// updateLock writes the replicated position to the lock record. Nothing of a generation is acknowledged before the record has a position
-// in it. Later the position may be earlier than what the store has: restores consider both.
+// updateLock writes the replicated position to the lock record. No commit of a generation is acknowledged before the record has a
+// position in it. Later, the store may be ahead of the record: restores consider both.
 func (r *Replica) updateLock(ctx context.Context) error {
 	if r.lease != nil {
 		return r.lease.renew(ctx)

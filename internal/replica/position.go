@@ -74,7 +74,7 @@ func (l *Loss) String() string {
 // Type implements pflag.Value.
 func (l *Loss) Type() string { return "positions" }
 
-// What a lossError is about.
+// The subjects of a lossError.
 const (
 	theReplica       = "the replica"
 	theDataDirectory = "the data directory"

@@ -10,11 +10,12 @@ import (
 )
 
 // restorePosition returns the position to restore, given the lock record of the store. It is zero if nothing was ever replicated. If it is
-// earlier than what was acknowledged, or if files before the newest one are missing, the error is a lossError, unless the operator has
-// accepted that loss.
+// earlier than the last acknowledged position, or if files before the newest one are missing, the error is a lossError, unless the
+// operator has accepted that loss.
 //
 // Only the current generation and the one that it began with are considered. A holder acknowledges nothing of its generation before the
-// lock record has a position in it. So a generation of which the store has nothing may be skipped only while the record has none.
+// lock record has a position in it. So a generation without files in the store may be skipped only while the record has no position in
+// it.
 func (r *Replica) restorePosition(ctx context.Context, from store.Store, found lockRecord) (Position, error) {
 	at, expected := Position{Generation: found.Generation}, found.acknowledged()
 	has, err := shipping.NewFiles(from, at.Generation, dataFile).Extent(ctx)
@@ -77,8 +78,8 @@ func (r *Replica) storedPosition(ctx context.Context, from store.Store, found lo
 }
 
 // localPosition returns the position of the databases in the data directory, or zero unless a generation of this store began with them.
-// Litestream syncs its files of a transaction to the disk before it uploads them. So this is never earlier than what the store has of
-// them, unless the data directory is outdated.
+// Litestream syncs its files of a transaction to the disk before it uploads them. So this is never earlier than their position in the
+// store, unless the data directory is outdated.
 func (r *Replica) localPosition(own identity) (Position, error) {
 	if own.Generation <= 0 {
 		return Position{}, nil

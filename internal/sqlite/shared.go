@@ -10,10 +10,10 @@ import (
 // sharedAge is how long a value is shared at most, which limits how many are in memory.
 const sharedAge = time.Second
 
-// Shared shares values that are read from data.db among all who need the same one, until the next commit to data.db by any process. Nobody
-// receives a value that was read before the last commit at the time of the call. The zero value is empty.
+// Shared shares values read from data.db among concurrent callers, until the next commit to data.db by any process. A caller never
+// receives a value that was read before the last commit at the time of its call. The zero value is empty.
 type Shared[K comparable, V any] struct {
-	// Large reports whether a value takes too much memory to be kept: only those who asked while it was read share it. nil keeps all.
+	// Large reports whether a value takes too much memory to be kept: only callers that waited while it was read share it. nil keeps all.
 	Large func(V) bool
 
 	mu     sync.Mutex

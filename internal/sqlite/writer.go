@@ -20,8 +20,8 @@ const writeTimeout = 10 * time.Second
 // which misses the short pauses between the commit batches of a busy process.
 const busyInterval = time.Millisecond
 
-// ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another process: nothing of it is
-// in the database. Its text avoids the words that make PocketBase retry again and again.
+// ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another process. It wrote
+// nothing. Its text avoids the words that make PocketBase retry again and again.
 var ErrBusy = errors.New("the database accepted no write for 10 seconds")
 
 var (

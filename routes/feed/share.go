@@ -13,10 +13,10 @@ import (
 	"contactbase/internal/wire"
 )
 
-// maxSharedPage is the size of a page, in bytes, up to which it is kept for later readers. Those who follow the feed read small ones.
+// maxSharedPage is the size of a page, in bytes, up to which it is kept for later readers. Readers that follow the feed read small ones.
 const maxSharedPage = 64 << 10
 
-// pageKey is where a reader of the feed continues, and how. All readers with the same key share what is read there.
+// pageKey is the position of a reader of the feed, and its filters. All readers with the same key share a page.
 type pageKey struct {
 	tenantID, after, kinds, contact, upTo string
 	limit                                 int
@@ -63,7 +63,7 @@ func (r *reader) key() pageKey {
 func (r *reader) read() *sharedPage {
 	p := &sharedPage{}
 	var release func()
-	if release, p.err = r.Readers.Acquire(context.Background(), r.identity.TenantID); p.err != nil { // whose client may be gone, unlike the others
+	if release, p.err = r.Readers.Acquire(context.Background(), r.identity.TenantID); p.err != nil { // one reader that leaves must not end this
 		return p
 	}
 	defer release()

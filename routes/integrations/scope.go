@@ -27,11 +27,11 @@ type scope struct {
 	costly  string      // the kind of a costly request, which has a limit of its own; "" for any other
 }
 
-// reference is a place where a request names a record, by its id. Of a member, the record must belong to the tenant.
+// reference is a place where a request names a record, by its id. If a member calls, the record must belong to the member's tenant.
 type reference struct {
 	in    place
 	name  string // of the parameter or property; "ids" is a list
-	table string // of the record; that of tenants stands for the member's own
+	table string // of the record; for the table of tenants, the member's own tenant
 }
 
 // place is a part of a request.

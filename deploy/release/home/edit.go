@@ -27,7 +27,7 @@ func (e edit) apply(name, content string) string {
 	return e.pattern.ReplaceAllString(content, e.with)
 }
 
-// edits replace the current names, which the sources tell themselves. The names of all files tell which directories a Go package can be in.
+// edits returns the edits that replace the current names, which it reads from the sources. Any directory among the given files may have a Go package.
 func (h *Home) edits(root string, names []string) ([]edit, error) {
 	folders := map[string]bool{}
 	for _, name := range names {

@@ -14,8 +14,8 @@ import (
 )
 
 // An event that many webhooks want, or whose filters take long, sets its tenant aside: the fan-out cursor passes this and its later events, and
-// `_fanOutAside` has the tenant's own position. Its deliveries are written beside the rest, in chunks and in the order of the events, so that
-// nothing of other tenants waits for them. Once the tenant has no event left, it is like any other again.
+// `_fanOutAside` has the tenant's own position. Its deliveries are written separately, in chunks and in the order of the events, so that other
+// tenants do not wait for them. Once the tenant has no such events left, it is fanned out like any other again.
 
 // fannedOutSQL returns the condition that an event has all its deliveries.
 func fannedOutSQL(e string) string {
@@ -49,13 +49,14 @@ type position struct {
 	steps   int    // that filters took for the event
 }
 
-// asideRecipient is one who receives the event, and the steps that filters took until then.
+// asideRecipient is a webhook that receives the event, and the steps that filters took up to it.
 type asideRecipient struct {
 	webhook string
 	steps   int
 }
 
-// fanOutAside writes deliveries of events that are set aside: some for each tenant, or for the one with that id. It may run beside the rest.
+// fanOutAside writes deliveries of events that are set aside: some for each tenant, or only for the tenant with that id. It may run concurrently with
+// the other calls.
 func (s *Store) fanOutAside(ctx context.Context, tenantID string, now time.Time) (out delivery.FannedOut, err error) {
 	tenants, err := s.asideTenants(tenantID)
 	for _, one := range tenants {
@@ -86,7 +87,7 @@ func (s *Store) asideTenants(tenantID string) ([]string, error) {
 }
 
 // fanOutTenant writes some deliveries of a tenant that is set aside, and reports whether there may be more. It evaluates filters before it asks for
-// the writer lock, and decides again if a webhook has changed by then.
+// the writer lock, and decides again if a webhook has changed in between.
 func (s *Store) fanOutTenant(ctx context.Context, tenantID string, now time.Time, out *delivery.FannedOut) (more bool, err error) {
 	at, found, err := readPosition(sqlite.Direct(s.app.ConcurrentDB()), tenantID)
 	if err != nil || !found {
@@ -138,7 +139,7 @@ func readPosition(tx sqlite.Reader, tenantID string) (at position, found bool, e
 }
 
 // decideAside returns the next recipients of the event at a position, and the position after them. whole reports whether these are the last
-// ones. The version is that of the webhooks.
+// ones. version identifies the state of the webhooks.
 func (s *Store) decideAside(at position) (version int64, recipients []asideRecipient, end position, whole bool, err error) {
 	end = at
 	err = s.snapshot(func(tx sqlite.Reader) error {

@@ -106,7 +106,7 @@ func enqueueNext(followed []finished, now time.Time) (sqlite.Statement, []delive
 	return enqueue(enqueueNextSQL, ids, stamp.Stored(now)), ready
 }
 
-// current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.
+// current returns the results whose deliveries have not changed since they were attempted, and among them those of deliveries that others wait for.
 func current(tx sqlite.Reader, results []delivery.Result) (done, followed []finished, err error) {
 	if len(results) == 0 {
 		return nil, nil, nil

@@ -11,9 +11,9 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// An erased event keeps what is not personal: its id, type and time, the contact's id, which tells receivers of contact.deleted what to
-// delete, and the id of the contact that it was merged into. All but that comes from columns, because the payload may be nested deeper than
-// SQLite reads. json_patch leaves out what is NULL.
+// An erased event keeps the data that is not personal: its id, type and time, the contact's id, which tells receivers of contact.deleted
+// what to delete, and the id of the contact that it was merged into. All but the last come from columns, because the payload may be nested
+// too deep for SQLite. json_patch omits NULL.
 const redactedPayload = `json_patch(json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
 	'data', json_object('id', contact), 'erased', json('true')),
 	json_object('mergedInto', CASE WHEN json_valid(payload) THEN json_extract(payload, '$.mergedInto') END))`
@@ -53,7 +53,8 @@ func (s *Store) Whole(contacts []string) ([]int, error) {
 }
 
 // EraseContacts redacts what is stored about deleted contacts: the payloads of their events, contact.deleted included, and the responses to
-// their deliveries, if they were delivered or have failed. What is still pending is redacted when it ends; what is yet to be fanned out is not.
+// their deliveries, if they were delivered or have failed. A pending delivery is redacted when it ends; events that are not fanned out yet are
+// not redacted.
 func (s *Store) EraseContacts(ctx context.Context, ids []string) error {
 	contacts, last := sqlite.List(ids), int64(0)
 	err := sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (found int, err error) {

@@ -82,12 +82,13 @@ func (s *Store) FanOut(ctx context.Context, order delivery.FanOut) (out delivery
 	return out, nil
 }
 
-// CatchUp fans out the events that are after the cursor now, in chunks, and those of a tenant also if it is set aside; "" for no tenant.
+// CatchUp fans out the events that are after the cursor now, in chunks. It also fans out those of the given tenant if it is set aside; "" is no
+// tenant.
 func (s *Store) CatchUp(ctx context.Context, tenantID string) error {
 	now := time.Now()
 	left, err := s.lag()
 	var chunks sqlite.Chunks
-	for more := true; more && left > 0 && err == nil && ctx.Err() == nil; { // it would never end with those that are written meanwhile
+	for more := true; more && left > 0 && err == nil && ctx.Err() == nil; { // with events written meanwhile, it might never end
 		var f fannedOut
 		f, more, err = s.nextChunk(&chunks, now)
 		left -= f.events
@@ -112,7 +113,7 @@ func (s *Store) aged(now time.Time, age time.Duration) bool {
 	return err != nil || created <= stamp.Stored(now.Add(-age)) || created > stamp.Stored(now)
 }
 
-// fanOutOld fans out the next of the events, and passes those that no webhook wants.
+// fanOutOld fans out the next events, and skips those that no webhook wants.
 func (s *Store) fanOutOld(lag int, now time.Time) (out delivery.FannedOut, err error) {
 	wanted, more, err := s.wantsNext()
 	if err == nil && !wanted && !more {
@@ -134,8 +135,8 @@ func (s *Store) fanOutOld(lag int, now time.Time) (out delivery.FannedOut, err e
 	return delivery.FannedOut{Pending: f.pending, More: more}, err
 }
 
-// wantsNext decides who receives the next events after the cursor, and reports whether a webhook wants one of them, and if not, whether there may
-// be more. s.unwanted remembers the last one that no webhook wants.
+// wantsNext decides the recipients of the next events after the cursor. It reports whether a webhook wants one of them and, if not, whether there
+// may be more events. s.unwanted remembers the last one that no webhook wants.
 func (s *Store) wantsNext() (wanted, more bool, err error) {
 	err = s.snapshot(func(tx sqlite.Reader) error {
 		newest, err := sqlite.Value[string](tx, nobodySQL)
@@ -199,7 +200,7 @@ func (s *Store) lag() (n int, err error) {
 	return n, err
 }
 
-// write calls a write function that fans out what order says.
+// write calls a write function that fans out by the order.
 func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOutOrder) ([]sqlite.Statement, error)) error {
 	return s.decideFirst(&order, time.Now(), func() error {
 		_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return plan(tx, order) })
@@ -210,8 +211,8 @@ func (s *Store) write(order fanOutOrder, plan func(tx sqlite.Reader, order fanOu
 // maxUndecided is how often decideFirst begins again because webhooks or events have changed.
 const maxUndecided = 5
 
-// decideFirst calls do, which fans out by the order in a transaction. Where it is undecided who receives the events, that is decided on the
-// reading pool, without the writer lock, and do is called again.
+// decideFirst calls do, which fans out by the order in a transaction. If recipients of the events are undecided, decideFirst decides them
+// on the reading pool, without the writer lock, and calls do again.
 func (s *Store) decideFirst(order *fanOutOrder, now time.Time, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		if order.how = writing; attempt == maxUndecided {

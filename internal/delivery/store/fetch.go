@@ -247,7 +247,7 @@ func markBehind(tx sqlite.Reader, all []delivery.NewJob) error {
 	return err
 }
 
-// shares are how many deliveries of a fetch each tenant may still have. What has no share left comes with a later fetch.
+// shares are how many deliveries of a fetch each tenant may still have. Deliveries beyond a share wait for a later fetch.
 type shares struct {
 	each int
 	got  map[string]int // by tenant

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// manyRecipients is how many webhooks may want an event of a tenant that is fanned out together with those of others.
+	// manyRecipients is how many webhooks may want an event before its tenant is set aside.
 	manyRecipients = 200
-	// manySteps is how many steps their filters may take for it: 2 ms at most.
+	// manySteps is how many steps their filters may take for it before that: 2 ms at most.
 	manySteps = 20_000
 )
 

@@ -105,8 +105,8 @@ func extend(sum *delivery.Missed, stored string) {
 	}
 }
 
-// Recover makes everything due that the webhook missed, and returns what that is; with DryRun it only returns it. The error is sql.ErrNoRows if
-// there is no such webhook.
+// Recover makes due all that the webhook missed, and returns a summary of it. With DryRun it only returns the summary. The error is
+// sql.ErrNoRows if there is no such webhook.
 func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
 	sum, err := s.recover(webhookID, recovery)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := tenant.Writable(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
-	if err := s.CatchUp(context.Background(), ""); err != nil { // of what waits for fan-out, nobody knows yet what is missed
+	if err := s.CatchUp(context.Background(), ""); err != nil { // until an event is fanned out, it is unknown who misses it
 		return sum, err
 	}
 	h, kinds, err := s.hook(owner, webhookID)

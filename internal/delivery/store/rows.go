@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// currentSQL returns the deliveries in ?1 that have not changed since their attempts, by their indexes in the list, and whether another one
-// is behind each. The list has event, webhook, and the number of earlier attempts.
+// currentSQL returns the deliveries in ?1 that have not changed since their attempts, by their indexes in the list, and whether another
+// delivery waits for each. An entry of the list has the event, the webhook and the number of earlier attempts.
 const currentSQL = `SELECT j.key, d.id, EXISTS (
 	SELECT 1 FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending' AND n.rowid > d.rowid
 ) FROM json_each(?1) j CROSS JOIN deliveries d ON d.event = j.value ->> 0 AND d.webhook = j.value ->> 1

@@ -103,7 +103,7 @@ const (
 	warnEvery    = time.Hour
 )
 
-// directory remembers the webhooks of tenants, and who receives the events that are not fanned out yet: that is decided once.
+// directory caches the webhooks of tenants. It also remembers the recipients of events that are not fanned out yet, because they are decided once.
 type directory struct {
 	tenants func() ([]string, error) // the ids of all that exist
 

@@ -77,8 +77,8 @@ func Compile(text string) (*Filter, error) {
 	return &Filter{program: program, nodes: found.cost.nodes, texts: found.cost.texts()}, nil
 }
 
-// costly finds what makes an evaluation cost more than its filter and the event suggest: a function that loops over an expression, a regular
-// expression, or a variable, by which a short filter doubles a text again and again. expr-lang has no limit of time. It also counts what the rest costs.
+// costly finds expressions whose cost the sizes of filter and event do not bound: loops, regular expressions, and variables, with which a short
+// filter doubles a text again and again. expr-lang has no time limit. costly also counts the cost of the rest.
 type costly struct {
 	what string
 	at   file.Location
