@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"contactbase/internal/wire"
 )
 
 // The paths of the health checks.
@@ -115,5 +120,53 @@ func (c *check) ask(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("the check has not finished after %s", timeout)
+	}
+}
+
+// ServeLive answers 200: the process is alive.
+func ServeLive(w http.ResponseWriter, _ *http.Request) {
+	write(w, http.StatusOK, map[string]string{"status": "alive"})
+}
+
+// ServeReady answers 200 if the program can do its work, and otherwise 503 with the reasons.
+func (m *Monitor) ServeReady(w http.ResponseWriter, _ *http.Request) {
+	answer := struct {
+		Status  string   `json:"status"`
+		Reasons []Reason `json:"reasons"`
+	}{"ready", m.Reasons()}
+	status := http.StatusOK
+	if len(answer.Reasons) > 0 {
+		answer.Status, status = "not ready", http.StatusServiceUnavailable
+	}
+	write(w, status, answer)
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	encoded, err := wire.AppendJSON(nil, answer)
+	if err != nil {
+		panic("health: " + err.Error()) // unreachable: all strings
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(encoded, '\n')) // a client that has gone needs no response
+}
+
+var readyMetric = prometheus.NewDesc("contactbase_ready", "Whether a check of /readyz passes: 1 or 0.", []string{"check"}, nil)
+
+// Describe implements prometheus.Collector.
+func (m *Monitor) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- readyMetric }
+
+// Collect implements prometheus.Collector. It makes the checks.
+func (m *Monitor) Collect(found chan<- prometheus.Metric) {
+	holds := map[string]float64{}
+	for _, c := range m.checks {
+		holds[c.Name] = 1
+	}
+	for _, reason := range m.Reasons() {
+		holds[reason.Check] = 0
+	}
+	for name, value := range holds {
+		found <- prometheus.MustNewConstMetric(readyMetric, prometheus.GaugeValue, value, name)
 	}
 }

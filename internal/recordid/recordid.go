@@ -4,6 +4,7 @@ package recordid
 
 import (
 	"crypto/rand"
+	"database/sql/driver"
 	"encoding/binary"
 	"hash/fnv"
 	"io"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"modernc.org/sqlite"
 )
 
 const (
@@ -71,4 +74,13 @@ func Following(id string) string {
 func base36(n int64, length int) string {
 	s := strconv.FormatInt(n, 36)
 	return strings.Repeat("0", max(0, length-len(s))) + s
+}
+
+// Function is the SQL function that calls New, for a statement that inserts many rows.
+const Function = "new_record_id()"
+
+func init() {
+	sqlite.MustRegisterScalarFunction("new_record_id", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		return New(time.Now()), nil
+	})
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
+	"contactbase/internal/loop"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -210,4 +212,23 @@ func (s sweep) detach(collection string, ids ...string) error {
 		return err
 	}
 	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return relation.Detach(tx, target, ids, limit) })
+}
+
+// sweepInterval is how often the sweeper looks for deletions of other processes.
+const sweepInterval = 10 * time.Second
+
+// fanOutPause is how long the sweeper waits for the fan-out of a contact's last events.
+const fanOutPause = time.Second
+
+// NewSweeper returns the sweeper, the loop that calls Sweep in the background. The caller wakes it after each deletion.
+func NewSweeper(app core.App, deliveries *store.Store) *loop.Loop {
+	return loop.New(sweepInterval, func(ctx context.Context) {
+		for waiting := true; waiting; {
+			var err error
+			if waiting, err = sweepAll(ctx, app, deliveries); err != nil && ctx.Err() == nil {
+				app.Logger().Error("cannot delete the dependents of deleted records, retrying", "error", err)
+			}
+			waiting = waiting && loop.Pause(ctx, fanOutPause)
+		}
+	})
 }

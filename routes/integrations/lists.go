@@ -10,8 +10,10 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/list"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/overview"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -164,4 +166,21 @@ func (s *server) replicaStatus(e *core.RequestEvent) error {
 		return envelope.WriteData(e, nil)
 	}
 	return envelope.WriteData(e, s.Replica.Status())
+}
+
+// listDuplicates lists groups of a tenant's contacts that may be the same person or company.
+func (s *server) listDuplicates(e *core.RequestEvent) error {
+	query, err := list.ParseDuplicatesQuery(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	owner, err := e.App.FindRecordById(tenant.CollectionName, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	page, err := list.Duplicates(e.App, owner.Id, query)
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
 }
