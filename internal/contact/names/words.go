@@ -159,7 +159,7 @@ var vocabulary = []struct {
 	// Words of labels and questions.
 	{qualifier(both, Unqualified), "and und et y e en"},
 	{qualifier(every, Unqualified), "q s a the your my what whats whatis whatisthe which please pleasetype enter provide insert write fill fillin tellus giveus " +
-		"leave optional required mandatory ifany ifapplicable"},
+		"leave optional required mandatory ifany ifapplicable andyour andwhatis andwhats"},
 	{qualifier(every, Unqualified), "wie lautet wielautet wieist wasist welche welcher ihre ihr ihren ihrer deine dein deinen deiner meine mein bitte geben gib " +
 		"sie ein an der die das des dem den angeben eingeben nennen nennensie pflichtfeld pflichtangabe erforderlich freiwillig"},
 	{qualifier(every, Unqualified), "quel quelle quelest quelleest votre vos ton ta mon ma veuillez saisir saisissez entrer entrez indiquer indiquez renseigner " +

@@ -46,6 +46,9 @@ func byField(labels []string) map[string][]int {
 	return groups
 }
 
+// nameParts are the parts of a name, in the order of joinName.
+var nameParts = [3]string{names.FirstName, names.MiddleName, names.LastName}
+
 // joinName joins the parts of a name. Beside a first name, a "name" is the last name, or again the whole one.
 func joinName(first, middle, last string) string {
 	if first != "" && strings.HasPrefix(last, first+" ") {
@@ -97,7 +100,7 @@ func valueOf(field string, v any) (any, *fault.Field) {
 // nameIn joins the halves of a name in an object, such as {"first": …, "last": …}.
 func nameIn(obj map[string]any) string {
 	var joined [3]string
-	for i, half := range []string{names.FirstName, names.MiddleName, names.LastName} {
+	for i, half := range nameParts {
 		var called []string
 		for key := range obj {
 			if names.Of("name "+key).Field == half {

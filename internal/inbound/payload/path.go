@@ -14,7 +14,7 @@ const maxPath = 500
 
 // path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains separated by "|", each of which continues
 // from the result of the one before. Syntax that creates text instead of finding values is not supported: {}, "!", and modifiers
-// other than those below.
+// other than those below and @answer.
 type path []chain
 
 // chain is the steps between two pipes, separated by dots. After "#" and "#(…)#", the rest of the chain applies to each element.
@@ -118,6 +118,9 @@ func (p *pathParser) modifier(stop string) step {
 	}
 	name := p.text[p.at : p.at+length]
 	p.at += length
+	if name == "answer" {
+		return p.answer(stop)
+	}
 	m, ok := modifiers[name]
 	switch {
 	case !ok:
@@ -126,6 +129,19 @@ func (p *pathParser) modifier(stop string) step {
 		p.refuse("@%s takes no arguments here", name)
 	}
 	return m
+}
+
+// answer reads the argument of "@answer:field".
+func (p *pathParser) answer(stop string) step {
+	if !p.skip(":") {
+		p.refuse("@answer needs a field, as in @answer:email")
+		return nil
+	}
+	asked, isProperty := p.property(stop).(property)
+	if !isProperty {
+		p.refuse("@answer needs a field, as in @answer:email")
+	}
+	return answer(asked.name)
 }
 
 // selection reads "[path,path]".

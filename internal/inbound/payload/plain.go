@@ -117,7 +117,7 @@ func (r *plainReading) takeField(field string) {
 // takeName fills in the name from its parts.
 func (r *plainReading) takeName() {
 	var parts [3]string
-	for i, part := range []string{names.FirstName, names.MiddleName, names.LastName} {
+	for i, part := range nameParts {
 		value, _ := r.take(part)
 		parts[i], _ = value.(string)
 	}

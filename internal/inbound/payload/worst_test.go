@@ -68,6 +68,9 @@ func worstCases() []worstCase {
 		"packed all": {"x.@fromstr.#", "x.@fromstr.0"},
 		"deep":       {"x" + strings.Repeat(".#", 60), "x" + strings.Repeat(".0", 60), "x" + strings.Repeat("|@flatten", 40)},
 	}
+	for kind, list := range paths {
+		paths[kind] = append(list, "x.@answer:email", "x.@answer:name")
+	}
 	var all []worstCase
 	add := func(kind, path, mapping string) {
 		all = append(all, worstCase{kind + " " + shorten(path), mapping, bodies[kind]})

@@ -1,0 +1,206 @@
+package payload
+
+import (
+	"encoding/json"
+
+	"contactbase/internal/contact/names"
+)
+
+// answer is "@answer:field", the text of the answer to the question that means a field of a contact, or whose label is that. It reads
+//
+//   - an object, whose names are the labels: {"Your email": "…"}
+//   - a list of questions: [{"label": "Your email", "type": "INPUT_EMAIL", "value": "…"}]
+//   - what Typeform sends: {"definition": {"fields": […]}, "answers": […]}
+//
+// An answer may be a list, whose first text counts, or an object with the text, see valueOf.
+type answer string
+
+func (a answer) find(w *work, v any, rest chain) (any, bool) {
+	var f filledForm
+	if !f.read(w, v) {
+		return nil, false
+	}
+	text, found := f.answerTo(string(a))
+	if !found {
+		return nil, false
+	}
+	if text == "" {
+		return w.walk(nil, rest)
+	}
+	return w.walk(text, rest)
+}
+
+// filledForm is a list of questions with their answers.
+type filledForm struct {
+	labels []string
+	types  []string // the fields that the types of the questions mean, "" for most
+	values []any
+}
+
+// questionTypes are the types of questions that mean a field, at Typeform and Tally.
+var questionTypes = map[string]string{
+	"email": names.Email, "INPUT_EMAIL": names.Email, "phone_number": names.Phone, "INPUT_PHONE_NUMBER": names.Phone,
+}
+
+// add adds a question, if there is work left for reading its label.
+func (f *filledForm) add(w *work, label, kind string, value any) bool {
+	f.labels, f.types, f.values = append(f.labels, label), append(f.types, questionTypes[kind]), append(f.values, value)
+	return w.spend(16 + len(label)/4)
+}
+
+func (f *filledForm) read(w *work, v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return f.readList(w, v)
+	case map[string]any:
+		if list, ok := v["answers"].([]any); ok {
+			return f.readTypeform(w, v["definition"], list)
+		}
+		labels, ok := w.sorted(v)
+		for _, label := range labels {
+			ok = ok && f.add(w, label, "", v[label])
+		}
+		return ok
+	}
+	return false
+}
+
+func (f *filledForm) readList(w *work, list []any) bool {
+	for _, el := range list {
+		question, _ := el.(map[string]any)
+		label := firstText(question["label"], question["title"], question["question"], question["name"])
+		value := question["value"]
+		for _, name := range []string{"answer", "values"} {
+			if value == nil {
+				value = question[name]
+			}
+		}
+		if options, ok := question["options"].([]any); ok {
+			value = chosen(w, options, value)
+		}
+		if !f.add(w, label, firstText(question["type"]), value) {
+			return false
+		}
+	}
+	return true
+}
+
+// chosen returns the text of the first chosen option, of which Tally sends the IDs.
+func chosen(w *work, options []any, value any) any {
+	list, _ := value.([]any)
+	for _, el := range options {
+		option, _ := el.(map[string]any)
+		if !w.spend(1) {
+			return nil
+		}
+		if len(list) > 0 && option["id"] == list[0] && firstText(option["id"]) != "" {
+			return option["text"]
+		}
+	}
+	return value
+}
+
+// readTypeform joins the answers with the titles of their questions, or with their references if only these mean something.
+func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
+	titles := map[string]string{}
+	form, _ := definition.(map[string]any)
+	if !titlesOf(w, form, titles) {
+		return false
+	}
+	for _, el := range answers {
+		given, _ := el.(map[string]any)
+		question, _ := given["field"].(map[string]any)
+		label, ref, kind := titles[firstText(question["id"])], firstText(question["ref"]), firstText(given["type"])
+		if ref != "" && !names.Known(label) {
+			label = ref
+		}
+		if !f.add(w, label, kind, given[kind]) {
+			return false
+		}
+	}
+	return true
+}
+
+// titlesOf collects the titles of questions, and of those in a group, by their IDs.
+func titlesOf(w *work, group map[string]any, titles map[string]string) bool {
+	list, _ := group["fields"].([]any)
+	for _, el := range list {
+		question, _ := el.(map[string]any)
+		if !w.spend(4) {
+			return false
+		}
+		titles[firstText(question["id"])] = firstText(question["subfield_key"], question["title"])
+		if inner, ok := question["properties"].(map[string]any); ok && !titlesOf(w, inner, titles) {
+			return false
+		}
+	}
+	return true
+}
+
+// answerTo returns the text for a field, and whether there is a question for it. Labels count more than types: a form may ask for the
+// address of a friend.
+func (f *filledForm) answerTo(field string) (text string, found bool) {
+	groups := byField(f.labels)
+	var typed []int
+	for i, kind := range f.types {
+		if kind == field && !names.Known(f.labels[i]) {
+			typed = append(typed, i)
+		}
+	}
+	if text, found = f.first(field, append(groups[field], typed...)); text != "" {
+		return text, found
+	}
+	if field == names.Name {
+		var parts [3]string
+		for i, half := range nameParts {
+			part, asked := f.first(half, groups[half])
+			parts[i], found = part, found || asked
+		}
+		return joinName(parts[0], parts[1], parts[2]), found
+	}
+	if found || names.Known(field) {
+		return text, found
+	}
+	for i, label := range f.labels {
+		if names.Fold(label) == names.Fold(field) {
+			return f.first(field, []int{i})
+		}
+	}
+	return "", false
+}
+
+// first returns the first text among the answers.
+func (f *filledForm) first(field string, questions []int) (text string, found bool) {
+	for _, i := range questions {
+		if f.types[i] != "" && f.types[i] != field {
+			continue
+		}
+		found = true
+		if text = answerText(field, f.values[i]); text != "" {
+			return text, true
+		}
+	}
+	return "", found
+}
+
+// answerText returns the text of an answer. A box that is ticked has none.
+func answerText(field string, v any) string {
+	switch v := v.(type) {
+	case []any:
+		for _, el := range v {
+			if text, _ := scalar(el); text != nil {
+				return text.(string)
+			}
+		}
+	case map[string]any:
+		if text, _ := valueOf(field, v); text != nil {
+			return text.(string)
+		}
+		return answerText(field, v["label"])
+	case string, json.Number:
+		text, _ := scalar(v)
+		s, _ := text.(string)
+		return s
+	}
+	return ""
+}

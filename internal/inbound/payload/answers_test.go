@@ -1,0 +1,60 @@
+package payload
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	const form = `{"fields":[
+		{"title":"Work e-mail","type":"INPUT_EMAIL","value":null},
+		{"label":"Mobile","value":["","+2"]},
+		{"question":"Email of your boss","type":"INPUT_EMAIL","answer":"boss@example.com"},
+		{"name":"email","values":["a@example.com"]},
+		{"label":"Company phone","value":{"full":"+1"}},
+		{"label":"First name","value":"Ada"},
+		{"label":"Name","value":"King"},
+		{"label":"Which plan?","value":{"label":"Pro"}},
+		{"label":"Company","value":true},
+		"a text",
+		{"label":5,"value":[]}
+	]}`
+	for _, c := range []struct{ path, body, want string }{
+		{"fields.@answer:email", form, "a@example.com"},
+		{"fields.@answer:phone", form, "+1"},
+		{"fields.@answer:name", form, "Ada King"},
+		{"fields.@answer:lastName", form, "King"},
+		{"fields.@answer:company", form, "found"},
+		{"fields.@answer:externalId", form, "missing"},
+		{"fields.@answer:WHICH PLAN", form, "Pro"},
+		{"fields.@answer:Which budget", form, "missing"},
+		{"fields.#(type==\"INPUT_EMAIL\")#|@answer:email", form, "boss@example.com"},
+		{"[fields.@answer:email,fields.@answer:phone].1", form, "+1"},
+		{"@answer:email", `{"Your E-MAIL ":["a@example.com"]}`, "a@example.com"},
+		{"@answer:name", `{"name":{"first":"Ada","last":"King"}}`, "Ada King"},
+		{"@answer:name", `{"Nom":"King","Prénom":"Ada","Name of the dog":"Rex"}`, "Ada King"},
+		{"@answer:phone", `{"answers":[{"type":"phone_number","phone_number":"+1"}]}`, "+1"},
+		{"@answer:email", `{"answers":[5,{"type":"email","email":"a@example.com","field":7}],"definition":{"fields":[5,{"title":"Email"}]}}`, "a@example.com"},
+		{"x.@answer:email", `{"x":"a@example.com"}`, "missing"},
+	} {
+		root, err := parseJSON([]byte(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, reason := parsePath(c.path)
+		if reason != "" {
+			t.Fatalf("%s: %s", c.path, reason)
+		}
+		got, ok := newWork().get(root, p)
+		text, _ := got.(string)
+		if c.want == "missing" && ok || c.want == "found" && (!ok || got != nil) || c.want != "missing" && c.want != "found" && text != c.want {
+			t.Errorf("%s in %s finds %v, %v, not %s", c.path, c.body, got, ok, c.want)
+		}
+	}
+	for _, path := range []string{"@answer", "x.@answer", "@answer:", "@answer:#", "@answer:*"} {
+		if _, reason := parsePath(path); !strings.Contains(reason, "@answer:email") && !strings.Contains(reason, "empty") {
+			t.Errorf("%s: %q", path, reason)
+		}
+	}
+}
