@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "disabled", "lastUsed"}
+var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "verifyScheme", "disabled", "lastUsed"}
 
 // NewInboundCommand returns the command that manages inbound webhooks.
 func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
@@ -20,7 +20,7 @@ func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 }
 
 func inboundCreate(app core.App) *cobra.Command {
-	var name, access, mapping string
+	var name, access, mapping, verifySecret, verifyScheme string
 	command := &cobra.Command{
 		Use:         "create TENANT",
 		Short:       "Create an inbound webhook; its address is shown once",
@@ -30,7 +30,14 @@ func inboundCreate(app core.App) *cobra.Command {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err
 			}
-			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
+			if verifyScheme != "" {
+				if err := oneOf("verifyScheme", inbound.Schemes(), verifyScheme); err != nil {
+					return err
+				}
+			}
+			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{
+				"tenant": t.Id, "name": name, "access": access, "mapping": mapping, "verifySecret": verifySecret, "verifyScheme": verifyScheme,
+			})
 			if err != nil {
 				return err
 			}
@@ -41,6 +48,9 @@ func inboundCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
 	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
 	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
+	command.Flags().StringVar(&verifySecret, "verifySecret", "", "the secret with which the sender signs; refuses requests without a valid signature")
+	command.Flags().StringVar(&verifyScheme, "verifyScheme", "", "how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
+	choices(command, "verifyScheme", inbound.Schemes())
 	return command
 }
 

@@ -65,6 +65,8 @@ func TestExitCodes(t *testing.T) {
 		{"--limit", []string{"delivery", "list", "unknown", "--limit", "0"}},
 		{"no delivery has the ID \"unknown\"; look it up with the list command\n", []string{"delivery", "redeliver", "unknown"}},
 		{"--access must be upsert or full", []string{"inbound", "create", "Acme", "--access", "everything"}},
+		{"--verifyScheme must be standard, x-signature, shopify", []string{"inbound", "create", "Acme", "--verifyScheme", "jotform"}},
+		{"creating the inbound webhook: the scheme needs the secret", []string{"inbound", "create", "Acme", "--verifyScheme", "tally"}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{"preset":"nonsense"}`}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{`}},
 		{"no inbound webhook has the ID \"unknown\"; look it up with the list command\n", []string{"inbound", "delete", "unknown"}},
@@ -286,6 +288,10 @@ func TestInboundCommands(t *testing.T) {
 		t.Errorf("the list is %v", listed)
 	}
 	i.must("inbound", "delete", str(t, created, "id"))
+	signed := i.one("inbound", "create", "Acme", "--verifySecret", "shop secret", "--verifyScheme", "shopify")
+	if got := c.do(http.MethodPost, "/api/hooks/"+str(t, signed, "token"), `{"name":"Ada"}`); got.status != 401 || got.code() != "invalid_signature" || signed["verifyScheme"] != "shopify" {
+		t.Errorf("without a signature, %v returns %s", signed, got)
+	}
 	if got := c.do(http.MethodGet, "/api/hooks/"+next, ""); got.status != 401 {
 		t.Errorf("a deleted address returns %s", got)
 	}

@@ -29,6 +29,9 @@ func bindInbound(app core.App) {
 func mintToken(e *core.RecordEvent) error {
 	credential.MintToken(e.Record)
 	e.Record.Set("lastUsed", "")
+	if e.Record.GetString("verifyScheme") == "" {
+		e.Record.Set("verifyScheme", presetScheme(e.Record))
+	}
 	if err := sealVerifySecret(e.App, e.Record); err != nil {
 		return err
 	}
@@ -68,7 +71,29 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 	return nil
 }
 
+// presetScheme returns how the sender of the mapping's preset signs, "" if unknown.
+func presetScheme(record *core.Record) string {
+	mapping, err := payload.ParseMapping([]byte(record.GetString("mapping")))
+	if err != nil { // validateInbound says why
+		return ""
+	}
+	return mapping.Scheme()
+}
+
+// validateScheme refuses a scheme without a secret, unless it comes with a preset: it would verify nothing.
+func validateScheme(record *core.Record) error {
+	scheme := record.GetString("verifyScheme")
+	switch {
+	case scheme == "", record.GetString("verifySecret") != "", scheme == record.Original().GetString("verifyScheme"), scheme == presetScheme(record):
+		return nil
+	}
+	return validation.Errors{"verifyScheme": validation.NewError("validation_no_secret", "The scheme needs the secret with which the sender signs; send it as verifySecret.")}
+}
+
 func validateInbound(e *core.RecordEvent) error {
+	if err := validateScheme(e.Record); err != nil {
+		return err
+	}
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
 		mapping, err := payload.ParseMapping([]byte(raw))
 		if err != nil {

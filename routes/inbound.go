@@ -61,13 +61,23 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 		return sent, err
 	}
 	if webhook.VerifySecret != "" {
-		if err := inbound.VerifySignature(webhook.VerifySecret, e.Request.Header, body, time.Now()); err != nil {
+		signed := &inbound.Signed{Method: e.Request.Method, URL: addressOf(e), Header: e.Request.Header, Body: body}
+		if err := inbound.VerifySignature(webhook.VerifyScheme, webhook.VerifySecret, signed, time.Now()); err != nil {
 			return sent, err
 		}
 	}
 	sent.body = body
 	sent.key, err = deliveryKey(e.Request.Header)
 	return sent, err
+}
+
+// addressOf returns the URL of the request as its sender has it, below the Application URL.
+func addressOf(e *core.RequestEvent) string {
+	address := inbound.Address(e.App, e.Request.PathValue("token"))
+	if e.Request.URL.RawQuery != "" {
+		address += "?" + e.Request.URL.RawQuery
+	}
+	return address
 }
 
 // receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it checks the body,

@@ -37,6 +37,7 @@ type Webhook struct {
 	Access       string
 	Mapping      *payload.Mapping // nil if none
 	VerifySecret string           // in plain; "" if requests need no signature
+	VerifyScheme string           // how the sender signs, one of Schemes; "" for those that need no choice
 	LastUsed     time.Time
 
 	tokenHash string // of the request's token; "" for a superuser
@@ -102,24 +103,26 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		Access       string         `db:"access"`
 		Mapping      sql.NullString `db:"mapping"`
 		VerifySecret string         `db:"verifySecret"`
+		VerifyScheme string         `db:"verifyScheme"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
 		State        tenant.State   `db:"state"`
 	}
 	err := app.DB().NewQuery(
-		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[verifyScheme]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {
 		return nil, err
 	}
 	webhook := &Webhook{
-		ID:         row.ID,
-		TenantID:   row.Tenant,
-		APIEnabled: row.APIEnabled,
-		State:      row.State,
-		Access:     row.Access,
-		LastUsed:   row.LastUsed.Time(),
+		ID:           row.ID,
+		TenantID:     row.Tenant,
+		APIEnabled:   row.APIEnabled,
+		State:        row.State,
+		Access:       row.Access,
+		VerifyScheme: row.VerifyScheme,
+		LastUsed:     row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {
 		webhook.Mapping, webhook.unusable = payload.ParseMapping([]byte(row.Mapping.String))

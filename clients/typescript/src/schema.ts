@@ -3089,6 +3089,12 @@ export interface components {
             about: string;
             /** @description The sender's documentation of the payload. */
             docs: string;
+            /**
+             * @description How the sender signs: the `verifyScheme` of a webhook that is created with this preset. Empty if the sender does not sign, or in a
+             *     way that is not supported.
+             * @enum {string}
+             */
+            scheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot";
             mapping: components["schemas"]["Mapping"];
             /** @description A payload as the sender documents it, to try the mapping with. */
             sample: string;
@@ -4131,7 +4137,7 @@ export interface components {
         InboundIdempotencyKey: string;
         /**
          * @description Hex HMAC-SHA256 of the raw body, keyed with the webhook's verification secret. A webhook with such a secret requires
-         *     this header or the three of Standard Webhooks.
+         *     this header or the three of Standard Webhooks, unless its `verifyScheme` names another way to sign.
          * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
          */
         InboundSignature: string;
@@ -4842,7 +4848,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["InboundIdempotencyKey"];
                 /**
                  * @description Hex HMAC-SHA256 of the raw body, keyed with the webhook's verification secret. A webhook with such a secret requires
-                 *     this header or the three of Standard Webhooks.
+                 *     this header or the three of Standard Webhooks, unless its `verifyScheme` names another way to sign.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature"?: components["parameters"]["InboundSignature"];

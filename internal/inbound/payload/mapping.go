@@ -22,6 +22,7 @@ const (
 // Mapping says where a sender's payload has its values. Paths are GJSON paths
 // (https://github.com/tidwall/gjson/blob/master/SYNTAX.md). ParseMapping checks a mapping.
 type Mapping struct {
+	preset     string
 	itemsText  string // as written, for a message
 	items      path
 	action     path
@@ -78,10 +79,24 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	if !ok {
 		return nil, fault.New(fault.ValidationFailed, "mapping: must be an object")
 	}
+	preset, _ := obj["preset"].(string)
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
 	}
-	return newMapping(obj)
+	m, err := newMapping(obj)
+	if err != nil {
+		return nil, err
+	}
+	m.preset = preset
+	return m, nil
+}
+
+// Scheme returns how the sender of the mapping's preset signs, "" if unknown. m may be nil.
+func (m *Mapping) Scheme() string {
+	if m == nil {
+		return ""
+	}
+	return presets()[m.preset].Scheme
 }
 
 // Custom returns the fields that a contact has only if an admin has added them, with any value. m may be nil.

@@ -20,8 +20,9 @@ var recorded embed.FS
 type PresetInfo struct {
 	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
 	Title   string          `json:"title"`
-	About   string          `json:"about"` // what to set up at the sender and what to know, one or two sentences
-	Docs    string          `json:"docs"`  // the sender's documentation of the payload
+	About   string          `json:"about"`  // what to set up at the sender and what to know, one or two sentences
+	Docs    string          `json:"docs"`   // the sender's documentation of the payload
+	Scheme  string          `json:"scheme"` // how the sender signs, see inbound.Schemes; "" if it does not, or in another way
 	Mapping json.RawMessage `json:"mapping"`
 
 	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of a recorded one
