@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/wire"
 	"contactbase/routes/envelope"
 )
 
@@ -77,7 +78,7 @@ func readBatch(e *core.RequestEvent) (items int, raw []byte, err error) {
 	if raw, err = envelope.ReadBody(e, maxBatchBody); err != nil {
 		return 0, nil, err
 	}
-	raw = envelope.WithoutMark(raw)
+	raw = wire.WithoutMark(raw)
 	var invalid *fault.Error
 	if items, err = measureBatch(raw); errors.As(err, &invalid) {
 		return 0, nil, err

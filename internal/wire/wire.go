@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// WithoutMark returns a body without the byte order mark with which some programs begin UTF-8.
+func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) }
+
 // AppendJSON appends the JSON of value to b, like json.Marshal but without escaping <, > and &.
 func AppendJSON(b []byte, value any) ([]byte, error) {
 	out := bytes.NewBuffer(b)

@@ -14,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/wire"
 )
 
 // maxDrain is how much of a body that is too large is still read, in bytes. If the connection closed while the client is sending,
@@ -47,16 +48,10 @@ func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]
 	if err != nil {
 		return nil, nil, err
 	}
-	raw = WithoutMark(raw)
+	raw = wire.WithoutMark(raw)
 	object, err = DecodeObject(raw)
 	return raw, object, err
 }
-
-// byteOrderMark is what some programs begin a UTF-8 body with.
-const byteOrderMark = "\xef\xbb\xbf"
-
-// WithoutMark returns a body without a byte order mark.
-func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte(byteOrderMark)) }
 
 // Property is a property of a request's object.
 type Property struct {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -154,14 +155,14 @@ func checkCount(n int) error {
 // parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The warnings are about the whole body.
 func parse(contentType string, body []byte) (root any, warnings []string, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) && strings.TrimSpace(contentType) != "" {
 		return nil, nil, unsupported()
 	}
-	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") && !strings.EqualFold(cs, "utf8") {
-		return nil, nil, fault.New(fault.UnsupportedMediaType, "The body must be in UTF-8; Content-Type names another charset.")
+	if cs := params["charset"]; cs != "" && !slices.Contains(utf8Names, strings.ToLower(cs)) {
+		return nil, nil, fault.New(fault.UnsupportedMediaType, fmt.Sprintf("The body must be in UTF-8; Content-Type names the charset %.40q.", cs))
 	}
 	switch {
-	case media == "application/json", strings.HasSuffix(media, "+json"):
+	case media == "application/json", strings.HasSuffix(media, "+json"), isText(media) && looksLikeJSON(body):
 		root, err = parseJSON(body)
 	case media == "application/x-www-form-urlencoded":
 		root, err = parseURLEncoded(body)
@@ -171,6 +172,17 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 		err = unsupported()
 	}
 	return root, warnings, err
+}
+
+// utf8Names are the charsets whose texts are valid UTF-8.
+var utf8Names = []string{"utf-8", "utf8", "us-ascii"}
+
+// isText reports whether a body of this type may be JSON: many senders send it as text, or without a type.
+func isText(media string) bool { return media == "" || strings.HasPrefix(media, "text/") }
+
+func looksLikeJSON(body []byte) bool {
+	body = bytes.TrimSpace(wire.WithoutMark(body))
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
 func unsupported() error {
@@ -189,7 +201,7 @@ func notUTF8() error {
 // parseJSON follows RFC 8259 strictly, except that it allows a leading byte order mark. If a name occurs twice, the last one counts.
 // encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
 func parseJSON(body []byte) (any, error) {
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	body = wire.WithoutMark(body)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, emptyBody()
 	}

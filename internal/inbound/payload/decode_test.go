@@ -48,8 +48,11 @@ func TestDecodeRefuses(t *testing.T) {
 		name, contentType, body string
 		code                    fault.Code
 	}{
-		{"no content type", "", "{}", fault.UnsupportedMediaType},
-		{"plain text", "text/plain", "{}", fault.UnsupportedMediaType},
+		{"plain text", "text/plain", "a=b", fault.UnsupportedMediaType},
+		{"a form without a type", "", "a=b", fault.UnsupportedMediaType},
+		{"nothing without a type", "", " ", fault.UnsupportedMediaType},
+		{"JSON of no known type", "application/octet-stream", "{}", fault.UnsupportedMediaType},
+		{"text in another charset", "text/plain; charset=iso-8859-1", "{}", fault.UnsupportedMediaType},
 		{"XML", "application/xml", "<a/>", fault.UnsupportedMediaType},
 		{"nonsense content type", "application/json/x; =", "{}", fault.UnsupportedMediaType},
 		{"another charset", "application/json; charset=iso-8859-1", "{}", fault.UnsupportedMediaType},
@@ -111,6 +114,10 @@ func TestDecodeAccepts(t *testing.T) {
 		{"charset", "application/json; charset=UTF-8", `{}`, 1, false},
 		{"charset without a dash", `application/json;charset="utf8"`, `{}`, 1, false},
 		{"an invalid parameter", "application/json; charset", `{}`, 1, false},
+		{"as text", "text/plain; charset=utf-8", `{}`, 1, false},
+		{"as text behind a byte order mark", "text/html", "\xef\xbb\xbf {}", 1, false},
+		{"as text in ASCII", "text/json; charset=US-ASCII", `[{}]`, 1, true},
+		{"without a type", "", `[{},{}]`, 2, true},
 		{"upper case", "Application/JSON", `{}`, 1, false},
 		{"suffix", "application/vnd.api+json", `{}`, 1, false},
 		{"byte order mark", asJSON, "\xef\xbb\xbf{}", 1, false},
