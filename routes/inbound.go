@@ -3,13 +3,16 @@ package routes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -20,10 +23,18 @@ import (
 
 // probeInbound answers senders that check the address before they use it.
 func (s *server) probeInbound(e *core.RequestEvent) error {
-	if _, err := s.webhook(e); err != nil {
+	webhook, err := s.webhook(e)
+	if err != nil {
 		return err
 	}
-	return envelope.WriteData(e, map[string]string{"status": "ready"})
+	shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), nil)
+	if shake == nil {
+		return envelope.WriteData(e, map[string]string{"status": "ready"})
+	}
+	if err := s.limits.Receive(e, webhook.ID); err != nil {
+		return err
+	}
+	return s.answerHandshake(e, webhook, shake, wrong)
 }
 
 func (s *server) receiveInbound(e *core.RequestEvent) error {
@@ -34,11 +45,23 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err := s.limits.Receive(e, webhook.ID); err != nil {
 		return err
 	}
-	sent, err := readPosted(e, webhook)
+	sent := posted{contentType: e.Request.Header.Get("Content-Type")}
+	body, err := readPosted(e)
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	request := keyed(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)
+	if shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), body); shake != nil {
+		return s.answerHandshake(e, webhook, shake, wrong)
+	}
+	if err := verifyPosted(e, webhook, body); err != nil {
+		return s.refuse(e, webhook, sent, err)
+	}
+	sent.body = body
+	key, err := deliveryKey(webhook, e.Request.Header, body)
+	if err != nil {
+		return s.refuse(e, webhook, sent, err)
+	}
+	request := keyed(key, webhook.TenantID, "inbound "+webhook.ID, nil)
 	err = custom.RetryOutdated(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
 	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
@@ -46,29 +69,42 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	return request.send(e)
 }
 
-// posted is a sender's request.
-type posted struct {
-	contentType string
-	body        []byte // nil if it is too large or its signature is invalid
-	key         string // the sender's idempotency key, "" if none
+// answerHandshake answers a handshake, or refuses it for what is wrong with it. It stores the request, and writes nothing else.
+func (s *server) answerHandshake(e *core.RequestEvent, webhook *inbound.Webhook, shake *inbound.Handshake, wrong error) error {
+	if wrong != nil {
+		return s.refuse(e, webhook, posted{}, wrong)
+	}
+	s.record(e, webhook, posted{body: []byte(shake.Kept)}, http.StatusOK, map[string]any{"handshake": shake.Sender})
+	header := e.Response.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	if shake.HookSecret != "" {
+		header.Set("X-Hook-Secret", shake.HookSecret)
+	}
+	return e.Blob(http.StatusOK, shake.ContentType, []byte(shake.Body))
 }
 
-// readPosted reads a request. With an error, it returns what may be stored of the request.
-func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, err error) {
-	sent.contentType = e.Request.Header.Get("Content-Type")
+// posted is what may be stored of a sender's request.
+type posted struct {
+	contentType string
+	body        []byte // nil if it is too large, encoded or its signature is invalid
+}
+
+func readPosted(e *core.RequestEvent) ([]byte, error) {
 	body, err := envelope.ReadBody(e, payload.MaxBody)
-	if err != nil {
-		return sent, err
+	encoding := strings.Join(e.Request.Header.Values("Content-Encoding"), ", ")
+	if err == nil && encoding != "" && !strings.EqualFold(encoding, "identity") {
+		err = fault.New(fault.UnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
 	}
-	if webhook.VerifySecret != "" {
-		signed := &inbound.Signed{Method: e.Request.Method, URL: addressOf(e), Header: e.Request.Header, Body: body}
-		if err := inbound.VerifySignature(webhook.VerifyScheme, webhook.VerifySecret, signed, time.Now()); err != nil {
-			return sent, err
-		}
+	return body, err
+}
+
+// verifyPosted checks the signature if the webhook has a secret.
+func verifyPosted(e *core.RequestEvent, webhook *inbound.Webhook, body []byte) error {
+	if webhook.VerifySecret == "" {
+		return nil
 	}
-	sent.body = body
-	sent.key, err = deliveryKey(e.Request.Header)
-	return sent, err
+	signed := &inbound.Signed{Method: e.Request.Method, URL: addressOf(e), Header: e.Request.Header, Body: body}
+	return inbound.VerifySignature(webhook.VerifyScheme, webhook.VerifySecret, signed, time.Now())
 }
 
 // addressOf returns the URL of the request as its sender has it, below the Application URL.
@@ -135,21 +171,30 @@ func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent pos
 	if f.Code.IsPlanned() { // the tenant accepts no writes
 		return f
 	}
-	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}
-	if err := inbound.Record(e.Request.Context(), e.App, webhook, sent.contentType, sent.body, envelope.StatusOf(f), result, time.Now()); err != nil {
-		e.App.Logger().Error("storing a rejected inbound request", "requestId", requests.ID(e), "error", err)
-	}
+	s.record(e, webhook, sent, envelope.StatusOf(f), map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}})
 	return f
 }
 
-// deliveryKey returns the sender's key for a delivery, "" if none.
-func deliveryKey(header http.Header) (string, error) {
-	if header.Get("Idempotency-Key") != "" {
-		return idempotencyKey(header)
+// record stores a request that is not applied, and its result.
+func (s *server) record(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, status int, result map[string]any) {
+	if err := inbound.Record(e.Request.Context(), e.App, webhook, sent.contentType, sent.body, status, result, time.Now()); err != nil {
+		e.App.Logger().Error("storing an inbound request that is not applied", "requestId", requests.ID(e), "error", err)
 	}
-	id := header.Get("webhook-id")
-	if len(id) > idempotency.MaxKeyLength || !utf8.ValidString(id) {
-		return "", envelope.InvalidParameter("webhook-id", "must have 1 to 255 characters, in UTF-8")
+}
+
+// deliveryKey returns the sender's key for a request, "" if none.
+func deliveryKey(webhook *inbound.Webhook, header http.Header, body []byte) (string, error) {
+	for _, name := range inbound.RepeatHeaders {
+		id := header.Get(name)
+		switch {
+		case id == "":
+		case name == "Idempotency-Key":
+			return idempotencyKey(header)
+		case len(id) > idempotency.MaxKeyLength || !utf8.ValidString(id):
+			return "", envelope.InvalidParameter(name, "must have 1 to 255 characters, in UTF-8")
+		default:
+			return id, nil
+		}
 	}
-	return id, nil
+	return webhook.EventID(body), nil
 }

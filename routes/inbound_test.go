@@ -165,22 +165,86 @@ func TestInboundMediaTypes(t *testing.T) {
 	s.expect("created:1", form.String(), "Content-Type", writer.FormDataContentType())
 	s.expect("created:1", `{"name":"Eve"}`, "Content-Type", "application/vnd.api+json")
 	s.expect("415 unsupported_media_type", `<xml/>`, "Content-Type", "application/xml")
-	s.expect("415 unsupported_media_type", `{"name":"Eve"}`, "Content-Type", "application/json; charset=utf-16")
+	s.expect("created:1", "\xef\xbb\xbf"+`{"name":"Eve"}`, "Content-Type", "text/plain; charset=utf-8")
+	s.expect("created:1", `{"name":"Eve"}`, "Content-Type", "")
+	s.expect("created:1", `{"name":"Eve"}`, "Content-Encoding", "identity")
+	for _, c := range [][]string{
+		{"utf-16", "Content-Type", "application/json; charset=utf-16"}, {"gzip", "Content-Encoding", "gzip"}, {"br, gzip", "Content-Encoding", "br, gzip"},
+	} {
+		if got := s.expect("415 unsupported_media_type", `{"name":"Eve"}`, c[1:]...); !strings.Contains(string(got.Body), c[0]) {
+			t.Errorf("%v gives %s", c, got.Body)
+		}
+	}
 }
 
 func TestInboundRepeats(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	s := newSender(t, f, "upsert", nil)
-	for _, header := range []string{"webhook-id", "Idempotency-Key"} {
-		_, first := s.post(`{"name":"`+header+`"}`, header, "d-"+header)
-		_, again := s.post(`{"name":"`+header+`"}`, header, "d-"+header)
+	headers := []string{"webhook-id", "svix-id", "Idempotency-Key", "X-Shopify-Webhook-Id", "X-WC-Webhook-Delivery-ID", "X-GitHub-Delivery"}
+	for i, header := range headers {
+		body := `{"name":"` + header + `"}`
+		_, first := s.post(body, header, "d-"+header)
+		others := []string{header, "d-" + header}
+		for _, later := range headers[i+1:] {
+			others = append(others, later, "new")
+		}
+		_, again := s.post(body, others...)
 		if string(again.Body) != string(first.Body) || again.Header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%s: a repeat gives %s", header, again.Body)
 		}
 	}
-	if total, err := f.App.CountRecords("contacts"); err != nil || total != 2 {
+	for range 2 {
+		s.expect("created:1", `{"name":"X"}`, "X-Request-Id", "r1")
+	}
+	s.expect("400 invalid_parameter", `{"name":"X"}`, "svix-id", strings.Repeat("x", 256))
+	if total, err := f.App.CountRecords("contacts"); err != nil || total != int64(len(headers))+2 {
 		t.Errorf("there are %d contacts (%v)", total, err)
+	}
+}
+
+// Of some senders, the event's id in the body counts, but only with their preset or scheme, and after a header.
+func TestInboundRepeatedEvents(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	const (
+		fields   = `"fields":{"name":"n"}`
+		typeform = `{"event_id":"e1","n":"Ada"}`
+		tally    = `{"eventId":"e1","n":"Ada"}`
+		stripe   = `{"id":"evt_1","n":"Ada"}`
+	)
+	preset := func(name string) map[string]any {
+		return map[string]any{"mapping": `{"preset":"` + name + `","items":null,"action":null,"deleteWhen":null,` + fields + `}`}
+	}
+	for _, c := range []struct {
+		name, body string
+		settings   map[string]any
+		repeats    bool
+	}{
+		{"Typeform", typeform, preset("typeform"), true},
+		{"Typeform with a byte order mark", "\xef\xbb\xbf" + typeform, preset("typeform"), true},
+		{"Tally", tally, preset("tally"), true},
+		{"Stripe", stripe, preset("stripe"), true},
+		{"another sender's preset", typeform, preset("tally"), false},
+		{"an id that is not text", `{"event_id":1,"n":"Ada"}`, preset("typeform"), false},
+		{"no preset", typeform, map[string]any{"mapping": `{` + fields + `}`}, false},
+	} {
+		s := newSender(t, f, "upsert", c.settings)
+		s.expect("created:1", c.body)
+		_, again := s.post(c.body)
+		if repeats := again.Header.Get("Idempotency-Replayed") == "true"; repeats != c.repeats {
+			t.Errorf("%s: a repeat gives %s %v", c.name, again.Body, again.Header)
+		}
+		if _, other := s.post(c.body, "webhook-id", "another"); other.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%s: a header does not go first: %s", c.name, other.Body)
+		}
+	}
+	s := newSender(t, f, "upsert", map[string]any{"mapping": `{` + fields + `}`, "verifyScheme": "tally", "verifySecret": "s"})
+	for _, want := range []string{"", "true"} {
+		got := s.expect("created:1", tally, "Tally-Signature", sign("s", tally))
+		if got.Header.Get("Idempotency-Replayed") != want {
+			t.Errorf("with Tally's scheme, the answer is %v", got.Header)
+		}
 	}
 }
 

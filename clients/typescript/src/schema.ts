@@ -270,6 +270,10 @@ export interface paths {
         /**
          * Probe an inbound webhook
          * @description Reports whether the address works, and changes nothing. Many senders make this request before they send contacts.
+         *
+         *     **Handshakes.** Some senders expect the challenge of their query back, as plain text: `challenge` (Dropbox), or with
+         *     `hub.mode=subscribe` the `hub.challenge` (Meta). Meta's `hub.verify_token` must be the token of the address. Such a request
+         *     counts for the limit and is stored; nothing else is written.
          */
         get: operations["probeInboundWebhook"];
         put?: never;
@@ -297,7 +301,17 @@ export interface paths {
          *     **Transactions.** Each request is one transaction. The response reports failed items beside successful ones. If all
          *     items fail, the API returns 400 and writes nothing; the message names a few properties that arrived.
          *
-         *     **Idempotency.** For 24 hours, a request with the same `webhook-id` or `Idempotency-Key` returns the first response.
+         *     **Idempotency.** For 24 hours, a request with the same ID returns the first response if that was 200. The ID is the
+         *     first of these headers: `webhook-id`, `svix-id`, `Idempotency-Key`, `X-Shopify-Webhook-Id`, `X-WC-Webhook-Delivery-ID`,
+         *     `X-GitHub-Delivery`; for webhooks with the preset or scheme of Typeform, Tally or Stripe otherwise the event's ID in the body.
+         *
+         *     **Signatures.** A webhook with a `verifySecret` requires signed requests. Its `verifyScheme` says how the sender signs:
+         *     `standard` (Standard Webhooks, also with the headers of Svix), `x-signature`, `shopify`, `woocommerce`, `typeform`, `tally`,
+         *     `calendly`, `stripe`, `github` (also Meta) or `hubspot` (v3). Without one, `standard` and `x-signature` count.
+         *
+         *     **Handshakes.** A request that asks for an echo is answered before its signature is checked, and changes nothing:
+         *     `{"type":"url_verification","challenge":"…"}` (Slack) and `{"challenge":"…"}` alone (monday.com) with the challenge as
+         *     JSON, `validationToken` in the query (Microsoft) as plain text, and `X-Hook-Secret` without contacts (Asana) with that header.
          *
          *     **Limit.** 120 requests a minute per webhook, with a burst of 20.
          *
@@ -2179,6 +2193,10 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The challenge of a handshake. */
+        InboundChallenge: {
+            challenge: string;
+        };
         InboundResponse: {
             data: components["schemas"]["InboundOutcome"];
         };
@@ -2844,7 +2862,7 @@ export interface components {
             contentType: string;
             /** @description The status of the response. */
             status: number;
-            /** @description The outcome, or an error. `null` if it was erased. */
+            /** @description The outcome, an error, or in `handshake` whose handshake it was. `null` if it was erased. */
             result: {
                 [key: string]: unknown;
             } | null;
@@ -3740,7 +3758,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `feature_not_enabled`: API access is not enabled for this webhook's tenant. */
+        /**
+         * @description `feature_not_enabled`: API access is not enabled for this webhook's tenant. `forbidden`: the `hub.verify_token` of a handshake is
+         *     wrong.
+         */
         InboundForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3750,7 +3771,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `idempotency_key_in_use`: a request with this `webhook-id` or `Idempotency-Key` is still running. */
+        /** @description `idempotency_key_in_use`: a request with the same ID, for example in `webhook-id`, is still running. */
         InboundInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3771,7 +3792,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unsupported_media_type`: the body is neither JSON nor a form. */
+        /** @description `unsupported_media_type`: the body is neither JSON nor a form, not in UTF-8, or compressed. */
         InboundMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4130,6 +4151,36 @@ export interface components {
          * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
          */
         Token: string;
+        /**
+         * @description `subscribe` in the handshake of Meta.
+         * @example subscribe
+         */
+        HubMode: string;
+        /**
+         * @description Echoed in the handshake of Meta. 1 to 1,024 printable ASCII characters.
+         * @example 1158201444
+         */
+        HubChallenge: string;
+        /**
+         * @description The token of the address, in the handshake of Meta.
+         * @example cmi_6Wk0vJ3hQ9xT2bN8mR5cZ7aL4sD1fG0pYeUi
+         */
+        HubVerifyToken: string;
+        /**
+         * @description Echoed in the handshake of Dropbox. 1 to 1,024 printable ASCII characters.
+         * @example rRkJ2xQ5
+         */
+        Challenge: string;
+        /**
+         * @description Echoed in the handshake of Microsoft. 1 to 1,024 printable ASCII characters.
+         * @example Validation: Testing client application reachability
+         */
+        ValidationToken: string;
+        /**
+         * @description Echoed in the handshake of Asana. 1 to 1,024 printable ASCII characters.
+         * @example b537207f20cbfa02357cf448134da559
+         */
+        HookSecret: string;
         /**
          * @description Identifies this request. A repeat within 24 hours changes nothing and returns the first response.
          * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
@@ -4788,7 +4839,28 @@ export interface operations {
     };
     probeInboundWebhook: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `subscribe` in the handshake of Meta.
+                 * @example subscribe
+                 */
+                "hub.mode"?: components["parameters"]["HubMode"];
+                /**
+                 * @description Echoed in the handshake of Meta. 1 to 1,024 printable ASCII characters.
+                 * @example 1158201444
+                 */
+                "hub.challenge"?: components["parameters"]["HubChallenge"];
+                /**
+                 * @description The token of the address, in the handshake of Meta.
+                 * @example cmi_6Wk0vJ3hQ9xT2bN8mR5cZ7aL4sD1fG0pYeUi
+                 */
+                "hub.verify_token"?: components["parameters"]["HubVerifyToken"];
+                /**
+                 * @description Echoed in the handshake of Dropbox. 1 to 1,024 printable ASCII characters.
+                 * @example rRkJ2xQ5
+                 */
+                challenge?: components["parameters"]["Challenge"];
+            };
             header?: {
                 /**
                  * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
@@ -4815,6 +4887,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "text/plain": string;
                     "application/json": {
                         data: {
                             /** @enum {string} */
@@ -4833,7 +4906,13 @@ export interface operations {
     };
     receiveInboundWebhook: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Echoed in the handshake of Microsoft. 1 to 1,024 printable ASCII characters.
+                 * @example Validation: Testing client application reachability
+                 */
+                validationToken?: components["parameters"]["ValidationToken"];
+            };
             header?: {
                 /**
                  * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
@@ -4867,6 +4946,11 @@ export interface operations {
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature"?: components["parameters"]["InboundWebhookSignature"];
+                /**
+                 * @description Echoed in the handshake of Asana. 1 to 1,024 printable ASCII characters.
+                 * @example b537207f20cbfa02357cf448134da559
+                 */
+                "X-Hook-Secret"?: components["parameters"]["HookSecret"];
             };
             path: {
                 /**
@@ -4877,10 +4961,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        /** @description A body that begins with `{` or `[` is also JSON under `text/*` or without a type. Empty only in handshakes. */
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["InboundPayload"];
                 "application/x-www-form-urlencoded": components["schemas"]["InboundItem"];
+                "text/plain": string;
                 "multipart/form-data": components["schemas"]["InboundItem"];
             };
         };
@@ -4890,10 +4976,13 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    /** @description The header of the request, in Asana's handshake. */
+                    "X-Hook-Secret"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InboundResponse"];
+                    "text/plain": string;
+                    "application/json": components["schemas"]["InboundResponse"] | components["schemas"]["InboundChallenge"];
                 };
             };
             400: components["responses"]["InboundInvalid"];
