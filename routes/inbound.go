@@ -69,7 +69,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	return request.send(e)
 }
 
-// answerHandshake answers a handshake, or refuses it for what is wrong with it. It stores the request, and writes nothing else.
+// answerHandshake answers a handshake, or refuses an invalid one. It stores the request, and writes nothing else.
 func (s *server) answerHandshake(e *core.RequestEvent, webhook *inbound.Webhook, shake *inbound.Handshake, wrong error) error {
 	if wrong != nil {
 		return s.refuse(e, webhook, posted{}, wrong)

@@ -63,6 +63,14 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	return read, err
 }
 
+// readPhone replaces a number that other programs write, such as a national one of a country, by the international one.
+func readPhone(fields map[string]any, country string) {
+	text, _ := fields[payload.FieldPhone].(string)
+	if number, wrong := contact.ReadPhone(text, country); wrong == nil && number != "" {
+		fields[payload.FieldPhone] = number
+	}
+}
+
 // customNames returns the names of the fields that an admin has added.
 func customNames(app core.App) (names []string, err error) {
 	fields, err := contact.CustomFields(app)

@@ -47,3 +47,21 @@ func TestCustomFieldsComeFirst(t *testing.T) {
 		t.Errorf("created %+v", created)
 	}
 }
+
+// A tenant with a country reads its national phone numbers.
+func TestNationalPhones(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	for country, want := range map[string]string{"DE": "+49305550144", "": ""} {
+		tenant := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme " + country, "country": country})
+		webhook := &inbound.Webhook{TenantID: tenant.Id, Access: inbound.AccessUpsert}
+		request, err := inbound.Read(app, webhook, "application/json", []byte(`{"name":"A","phone":"030 5550144"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome, err := request.Preview(app)
+		if err != nil || outcome.Results[0].Contact.Phone != want || (len(outcome.Results[0].Warnings) == 0) != (want != "") {
+			t.Errorf("in %q: got %+v, %v", country, outcome, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 )
 
 // Request is a sender's request, as far as it can be read without the contacts.
@@ -43,11 +44,16 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	if err != nil {
 		return nil, err
 	}
+	country, err := tenant.CountryOf(app, webhook.TenantID)
+	if err != nil {
+		return nil, err
+	}
 	request := &Request{
 		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
 		batch: decoded.Batch, names: decoded.Names, items: make([]readItem, 0, len(decoded.Items)),
 	}
 	for i, item := range decoded.Items {
+		readPhone(item.Fields, country)
 		read, err := readOf(app, item)
 		if err != nil {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)

@@ -4976,7 +4976,10 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
-                    /** @description The header of the request, in Asana's handshake. */
+                    /**
+                     * @description The header of the request, in Asana's handshake.
+                     * @example b537207f20cbfa02357cf448134da559e8bd39d61597dcd5631b8012eae53e81
+                     */
                     "X-Hook-Secret"?: string;
                     [name: string]: unknown;
                 };
