@@ -2,7 +2,6 @@ package contact
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -72,21 +71,23 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 	case country == "":
 		return number, invalidPhone("is not in international format, such as +4930123456, and no country is chosen whose numbers it may be")
 	}
-	parsed, err := phonenumbers.Parse(number, strings.ToUpper(country))
-	if err != nil || !phonenumbers.IsPossibleNumber(parsed) {
-		return number, invalidPhone("is not a number of the country " + strings.ToUpper(country) + ", nor in international format")
+	if parsed := national(number, strings.ToUpper(country)); parsed != nil {
+		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
-	return phonenumbers.Format(parsed, phonenumbers.E164), nil
+	return number, invalidPhone("is not a number of the country " + strings.ToUpper(country) + ", nor in international format")
 }
 
-// Countries returns the codes of the countries whose national numbers ReadPhone reads.
-func Countries() []string {
-	var codes []string
-	for code := range phonenumbers.GetSupportedRegions() {
-		codes = append(codes, code)
+// national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign, or a national one.
+func national(number, country string) *phonenumbers.PhoneNumber {
+	code := phonenumbers.GetCountryCodeForRegion(country)
+	if whole, err := phonenumbers.Parse("+"+number, ""); err == nil && int(whole.GetCountryCode()) == code && phonenumbers.IsValidNumber(whole) {
+		return whole
 	}
-	slices.Sort(codes)
-	return codes
+	parsed, err := phonenumbers.Parse(number, country)
+	if err != nil || !phonenumbers.IsPossibleNumber(parsed) {
+		return nil
+	}
+	return parsed
 }
 
 // IsCountry reports whether ReadPhone reads the national numbers of a country.

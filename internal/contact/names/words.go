@@ -50,7 +50,7 @@ var vocabulary = []struct {
 	{ranked(phone, Mobile), "telemovel telemoveis"},
 	{ranked(phone, Mobile), "mobiel mobieltje mobiele mobieletelefoon gsmnummer gsmnr"},
 
-	{field(company), "company companys org organization organisation employer account firm workplace"},
+	{field(company), "company companys org organization organisation employer account accounts firm workplace"},
 	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
 	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise"},
 	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa"},
@@ -136,7 +136,7 @@ var vocabulary = []struct {
 	{qualifier(contact, Work), "bureau travail pro professionnel professionnelle"},
 	{qualifier(contact, Work), "trabajo oficina laboral profesional"},
 	{qualifier(contact, Work), "lavoro ufficio aziendale professionale"},
-	{qualifier(contact, Work), "trabalho escritorio comercial profissional"},
+	{qualifier(contact, Work), "trabalho escritorio emprego comercial profissional"},
 	{qualifier(contact, Work), "werk zakelijk zakelijke kantoor opwerk ophetwerk"},
 	{qualifier(contact, Other), "home private personal other secondary second alternate alternative additional evening"},
 	{qualifier(contact, Other), "privat privater privates weitere weiterer weiteres zweite sekundare sekundaere sekundar andere alternativ alternativer"},
