@@ -33,7 +33,7 @@ var menu = []struct {
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
 	{"Guides", []string{
-		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
+		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "senders", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
 	}},
 	{"Operations", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",

@@ -6,6 +6,21 @@ const accessLevels = [
     ["full", "Everything", "including deletions"],
 ];
 
+/** @type {[InboundWebhook["verifyScheme"], string][]} */
+const verifySchemes = [
+    ["", "Standard Webhooks or X-Signature"],
+    ["standard", "Standard Webhooks or Svix"],
+    ["x-signature", "X-Signature"],
+    ["shopify", "Shopify"],
+    ["woocommerce", "WooCommerce"],
+    ["typeform", "Typeform"],
+    ["tally", "Tally"],
+    ["calendly", "Calendly"],
+    ["stripe", "Stripe"],
+    ["github", "GitHub or Meta"],
+    ["hubspot", "HubSpot"],
+];
+
 /**
  * The ready-made mappings, once they are loaded.
  *
@@ -28,7 +43,7 @@ function inboundPage() {
         const rows = await loadPage(data, "inbound_webhooks", {
             sort: "-created",
             expand: "tenant",
-            fields: "id,tenant,name,access,prefix,mapping,disabled,lastUsed,expand.tenant.name",
+            fields: "id,tenant,name,access,prefix,mapping,verifyScheme,disabled,lastUsed,expand.tenant.name",
             conditions: filterConditions(data, ["name", "prefix"]),
         });
         keep(data, "rows", rows.map((row) => ({ ...row, muted: row.disabled })));
@@ -104,7 +119,7 @@ function inboundActions(inbound) {
  * @param {string} [tenant] that of a new one
  */
 function editInbound(inbound, tenant) {
-    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string }} */
+    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} */
     const data = store({
         tenant: inbound?.tenant || tenant || onlyTenant(),
         name: inbound?.name || "",
@@ -112,6 +127,7 @@ function editInbound(inbound, tenant) {
         preset: presetOf(inbound?.mapping),
         mapping: presetOf(inbound?.mapping) === customMapping ? JSON.stringify(inbound?.mapping, null, 2) : "",
         verifySecret: "",
+        verifyScheme: inbound?.verifyScheme || "",
     });
     openForm({
         title: inbound ? "Edit the inbound webhook" : "New inbound webhook",
@@ -120,14 +136,12 @@ function editInbound(inbound, tenant) {
             inbound ? null : tenantField(data),
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "The sender, for example: website form." }),
             radioField("Access", data, "access", accessLevels),
-            mappingFields(data),
-            textField("Sender's signing secret", data, "verifySecret", {
-                type: "password",
-                autocomplete: "new-password",
-                help: inbound
-                    ? "Leave empty to keep the current secret. Enter - to remove it."
-                    : "Optional. If set, requests without a valid signature are rejected.",
+            mappingFields(data, (before) => {
+                if (data.verifyScheme === schemeOf(before)) { // nobody has chosen another
+                    data.verifyScheme = schemeOf(data.preset);
+                }
             }),
+            signingFields(data, !inbound),
         ],
         run: async () => {
             const values = {
@@ -135,6 +149,7 @@ function editInbound(inbound, tenant) {
                 access: data.access,
                 mapping: chosenMapping(data),
                 verifySecret: data.verifySecret,
+                verifyScheme: data.verifyScheme,
             };
             if (inbound) {
                 await app.pb.collection("inbound_webhooks").update(inbound.id, values, { requestKey: null });
@@ -144,6 +159,41 @@ function editInbound(inbound, tenant) {
             refreshPage();
         },
     });
+}
+
+/**
+ * How the sender of a preset signs.
+ *
+ * @param {string} preset
+ */
+function schemeOf(preset) {
+    return presets.list.find(({ name }) => name === preset)?.scheme || "";
+}
+
+/**
+ * The secret with which the sender signs, and how it does.
+ *
+ * @param {{ preset: string, verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} data
+ * @param {boolean} isNew
+ */
+function signingFields(data, isNew) {
+    return t.div(
+        { className: "integrations-pair" },
+        textField("Sender's signing secret", data, "verifySecret", {
+            type: "password",
+            autocomplete: "new-password",
+            help: isNew
+                ? "Optional. If set, requests without a valid signature are rejected."
+                : "Leave empty to keep the current secret. Enter - to remove it.",
+        }),
+        selectField(
+            "How does the sender sign?",
+            data,
+            "verifyScheme",
+            () => (isNew && schemeOf(data.preset) ? verifySchemes.slice(1) : verifySchemes), // a new one gets its preset's
+            { help: "Applies only with a secret." },
+        ),
+    );
 }
 
 /**

@@ -40,7 +40,7 @@ function inboundRequestsPage(route) {
 }
 
 /**
- * A result is an outcome or an error envelope.
+ * A result is an outcome, an error envelope, or the sender of a handshake.
  *
  * @param {InboundRequest["result"]} result
  */
@@ -48,10 +48,22 @@ function resultLabel(result) {
     if (result?.error) {
         return result.error.message;
     }
+    if (result?.handshake) {
+        return `handshake of ${result.handshake}`;
+    }
     const statuses = /** @type {OutcomeStatus[]} */ (Object.keys(outcomeStyles));
     const counts = statuses.map((status) => (result?.[status] ? `${result[status]} ${status}` : ""));
     const warned = result?.results?.filter(({ warnings }) => warnings?.length).length;
     return [...counts, warned ? `${warned} with warnings` : ""].filter(Boolean).join(", ") || "nothing";
+}
+
+/**
+ * Reports whether a request can be tried and replayed.
+ *
+ * @param {InboundRequest} request
+ */
+function isRepeatable({ erased, result }) {
+    return !erased && !result?.handshake;
 }
 
 /** @typedef {{ inbound: InboundWebhook | null }} Receiver the inbound webhook of the requests, once it is loaded */
@@ -64,7 +76,7 @@ function requestActions(request, receiver) {
     return t.div(
         { className: "integrations-buttons" },
         actionButton("Details", "ri-search-eye-line", () => showRequest(request, receiver)),
-        request.erased ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
+        !isRepeatable(request) ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
     );
 }
 
@@ -90,11 +102,11 @@ function showRequest(request, receiver) {
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            request.erased ? null : forEditors(t.button(
+            !isRepeatable(request) ? null : forEditors(t.button(
                 { type: "button", className: "btn secondary", disabled: () => state.body === null, onclick: () => { close(); tryIt(); } },
                 t.span({ className: "txt" }, "Try with this request"),
             )),
-            request.erased ? null : forEditors(t.button(
+            !isRepeatable(request) ? null : forEditors(t.button(
                 { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),
             )),

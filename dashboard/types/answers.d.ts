@@ -257,6 +257,7 @@ interface Preset {
     title: string;
     about: string;
     docs: string;
+    scheme: InboundWebhook["verifyScheme"];
     sample: string;
     sampleType: string;
 }

@@ -87,6 +87,7 @@ interface InboundWebhook extends OfTenant {
     access: "upsert" | "full";
     prefix: string;
     mapping: Mapping | null;
+    verifyScheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot";
     disabled: boolean;
     lastUsed: string;
 }
@@ -95,7 +96,7 @@ interface InboundRequest {
     id: string;
     contentType: string;
     status: number;
-    result: Partial<Outcome> & { error?: Fault } | null;
+    result: Partial<Outcome> & { error?: Fault, handshake?: string } | null;
     erased: boolean;
     created: string;
 }

@@ -36,14 +36,14 @@ func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error)
 		if query.Get("hub.mode") == "subscribe" {
 			return metaHandshake(query, token)
 		}
-		return echoQuery("dropbox", "challenge", query)
+		return echoQuery("Dropbox", "challenge", query)
 	case http.MethodPost:
 		if isEmpty(body) && r.Header.Get(headerHookSecret) != "" {
 			secret := r.Header.Get(headerHookSecret)
-			shake := &Handshake{Sender: "asana", Kept: headerHookSecret + ": [redacted]", HookSecret: secret, ContentType: plainText, Body: "ok"}
+			shake := &Handshake{Sender: "Asana", Kept: headerHookSecret + ": [redacted]", HookSecret: secret, ContentType: plainText, Body: "ok"}
 			return shake, checkChallenge(headerHookSecret, secret)
 		}
-		if shake, err := echoQuery("microsoft", "validationToken", query); shake != nil {
+		if shake, err := echoQuery("Microsoft", "validationToken", query); shake != nil {
 			return shake, err
 		}
 		return slackHandshake(body)
@@ -63,7 +63,7 @@ func isEmpty(body []byte) bool {
 func metaHandshake(query url.Values, token string) (*Handshake, error) {
 	challenge := query.Get("hub.challenge")
 	shake := &Handshake{
-		Sender: "meta", ContentType: plainText, Body: challenge,
+		Sender: "Meta", ContentType: plainText, Body: challenge,
 		Kept: "hub.mode=subscribe&hub.challenge=" + url.QueryEscape(challenge) + "&hub.verify_token=[redacted]",
 	}
 	if subtle.ConstantTimeCompare([]byte(query.Get("hub.verify_token")), []byte(token)) != 1 {
@@ -94,9 +94,9 @@ func slackHandshake(body []byte) (*Handshake, error) {
 		return nil, nil //nolint:nilerr // Read says what is wrong
 	}
 	challenge, ok := sent["challenge"].(string)
-	sender := "slack"
+	sender := "Slack"
 	if sent["type"] != "url_verification" {
-		sender, ok = "monday", ok && len(sent) == 1
+		sender, ok = "monday.com", ok && len(sent) == 1
 	}
 	if !ok {
 		return nil, nil
