@@ -91,7 +91,7 @@ func TestReader(t *testing.T) {
 	}
 	for text, wrong := range map[string]string{
 		"":                          "is empty",
-		" \n,,\n":                   "is empty",
+		",,\n":                      "is empty",
 		"name\nAda,Grace\n":         "row 2: the row has 2 cells, but there are only 1 headings",
 		"name\n\"Ada":               "row 2: a cell has a quotation mark at its beginning",
 		"name\n" + large(256<<10+1): "row 2: the row has a cell of 256 KiB; a cell can have at most 256 KiB",
