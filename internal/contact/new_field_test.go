@@ -26,7 +26,7 @@ var newField = []edit{
 	{descriptionFile, "createdAt, updatedAt]\n      additionalProperties: true\n      properties:\n        id:\n          type: string\n          description: Identifies the contact.", "jobTitle, "},
 	{descriptionFile, "        createdAt:\n          $ref: '#/components/schemas/Time'\n        updatedAt:", "        jobTitle:\n          type: [string, 'null']\n          maxLength: 100\n"},
 	{descriptionFile, "        id:\n          description: Ignored", "        jobTitle:\n          type: [string, 'null']\n          description: At most 100 characters.\n"},
-	{descriptionFile, "    InboundResponse:\n", "        jobTitle:\n          type: [string, number, boolean, 'null']\n"},
+	{descriptionFile, "    InboundChallenge:\n", "        jobTitle:\n          type: [string, number, boolean, 'null']\n"},
 	{descriptionFile, "createdAt, -createdAt, updatedAt,", "jobTitle, -jobTitle, "},
 	{descriptionFile, "email, phone or company, regardless", "jobTitle, "},
 	{descriptionFile, "        - $ref: '#/components/parameters/UpdatedSince'\n", "        - $ref: '#/components/parameters/JobTitleFilter'\n"},

@@ -28,8 +28,6 @@ func TestUnreadableWorkbooks(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"no result":       {book(`<row r="3"><c r="C3"><f>1+1</f><v></v></c></row>`).zip(t), "cell C3: its formula has no result yet: open the workbook"},
-		"error":           {book(`<row><c><v>1</v></c><c t="e"><f>x</f><v>#N/A</v></c></row>`).zip(t), "cell B1: #N/A is an error; correct"},
 		"no archive":      {[]byte("PK\x03\x04nothing"), "is damaged"},
 		"no workbook":     {parts{"contacts.csv": "name"}.zip(t), "ZIP archive, not a workbook: unpack it"},
 		"no sheet":        {without("xl/worksheets/sheet1.xml").zip(t), "a part is missing"},
@@ -274,4 +272,13 @@ func peakOf(do func()) (peak uint64) {
 	do()
 	close(end)
 	return max(<-seen, begin) - begin
+}
+
+// A formula without a value is shown as what it is, and the reader continues.
+func TestFormulasWithoutValues(t *testing.T) {
+	t.Parallel()
+	rows, err := readAll(t, book(`<row><c><v>1</v></c><c t="e"><f>x</f><v>#N/A</v></c></row><row r="3"><c r="C3"><f>1+1</f><v></v></c></row>`).zip(t), "")
+	if err != nil || len(rows) != 2 || rows[1][1] != "#N/A" || rows[3][2] != xlsx.NoResult {
+		t.Errorf("got %v (%v)", rows, err)
+	}
 }
