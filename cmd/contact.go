@@ -278,7 +278,11 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	for _, refusal := range over.Refusals {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d is refused: %s\n", refusal.Row, refusal.Reason)
 	}
-	for _, note := range over.Notes {
+	notes, err := imports.Notes(i.app, id, imports.MaxNotes)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", note.Row, note.Text)
 	}
 	if i.refused != "" {

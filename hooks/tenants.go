@@ -6,6 +6,7 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
@@ -24,6 +25,12 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)
 	app.OnRecordAfterDeleteSuccess(owners...).BindFunc(func(e *core.RecordEvent) error {
 		wake()
+		return e.Next()
+	})
+	app.OnRecordValidate(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
+		if country := e.Record.GetString("country"); country != "" && !contact.IsCountry(country) {
+			return validation.Errors{"country": validation.NewError("validation_invalid_value", "Must be the two letters of a country, such as DE.")}
+		}
 		return e.Next()
 	})
 	app.OnRecordCreateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return createOwned(e, bounds) })

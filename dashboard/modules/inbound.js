@@ -137,7 +137,7 @@ function editInbound(inbound, tenant) {
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "The sender, for example: website form." }),
             radioField("Access", data, "access", accessLevels),
             mappingFields(data, (before) => {
-                if (data.verifyScheme === schemeOf(before)) { // nobody has chosen another
+                if (data.verifyScheme === schemeOf(before)) { // the scheme was not chosen by hand
                     data.verifyScheme = schemeOf(data.preset);
                 }
             }),

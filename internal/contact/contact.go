@@ -30,7 +30,7 @@ type CustomValue struct {
 	Value any
 }
 
-// isEmpty reports whether there is no value. A number or a bool of PocketBase cannot be without one: it is 0 or false.
+// isEmpty reports whether there is no value. PocketBase stores 0 or false for a number or bool without a value.
 func (v CustomValue) isEmpty() bool {
 	encoded, err := wire.AppendJSON(nil, v.Value)
 	return err == nil && slices.Contains([]string{"null", "0", "false", `""`, "[]"}, string(encoded))

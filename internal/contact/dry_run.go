@@ -62,8 +62,8 @@ func (d *DryRun) makeTables() error {
 	if err != nil {
 		return err
 	}
-	const named = "CREATE TABLE `named` (`contact` TEXT PRIMARY KEY, `number` INTEGER NOT NULL) WITHOUT ROWID"
-	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", named}, definitions...) {
+	const marked = "CREATE TABLE `marked` (`contact` TEXT PRIMARY KEY, `number` INTEGER NOT NULL) WITHOUT ROWID"
+	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", marked}, definitions...) {
 		if _, err := d.plan.earlier.ExecContext(context.Background(), statement); err != nil {
 			return err
 		}
@@ -133,21 +133,21 @@ func (d *DryRun) keep() error {
 	return tx.Commit()
 }
 
-// Name gives contacts numbers, and returns the numbers of those that had one.
-func (d *DryRun) Name(numbers map[string]int) (before map[string]int, err error) {
+// Mark marks contacts with numbers, and returns the numbers of those that were marked before.
+func (d *DryRun) Mark(numbers map[string]int) (before map[string]int, err error) {
 	encoded, err := json.Marshal(numbers)
 	if err != nil {
 		return nil, err
 	}
 	before = map[string]int{}
-	err = sqlite.Each(d.plan.earlier, "SELECT `contact`, `number` FROM `named` WHERE `contact` IN (SELECT `key` FROM json_each(?))", func(rows *sql.Rows) error {
+	err = sqlite.Each(d.plan.earlier, "SELECT `contact`, `number` FROM `marked` WHERE `contact` IN (SELECT `key` FROM json_each(?))", func(rows *sql.Rows) error {
 		contact, number := "", 0
 		err := rows.Scan(&contact, &number)
 		before[contact] = number
 		return err
 	}, string(encoded))
 	if err == nil {
-		_, err = d.plan.earlier.ExecContext(context.Background(), "INSERT OR IGNORE INTO `named` SELECT `key`, `value` FROM json_each(?)", string(encoded))
+		_, err = d.plan.earlier.ExecContext(context.Background(), "INSERT OR IGNORE INTO `marked` SELECT `key`, `value` FROM json_each(?)", string(encoded))
 	}
 	return before, err
 }

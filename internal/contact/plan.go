@@ -63,7 +63,7 @@ const (
 // Result is the result of an item.
 type Result struct {
 	Status  Status
-	Contact *Contact     // after the item, for Deleted before it; nil if the item failed
+	Contact *Contact     // after the item, for Deleted before it; nil if the item failed, unless Matches did not hold for it
 	Wrong   *fault.Error // why the item failed; nil if it did not
 }
 
@@ -136,7 +136,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 	case found == nil && (item.Action == Update || item.Action == Delete):
 		return failed(ErrNotFound), nil
 	case item.Matches != nil && !item.Matches(found):
-		return failed(ErrPreconditionFailed), nil
+		return Result{Status: Failed, Contact: found, Wrong: ErrPreconditionFailed}, nil
 	case item.Action == Delete:
 		p.made.delete(found)
 		return Result{Status: Deleted, Contact: found}, nil

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -178,30 +179,34 @@ func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats f
 	}
 	for n, result := range results {
 		number := p.numbers[begun+n]
-		switch {
-		case i.Skips(result):
-			o.RowsSkipped++
-			continue
-		case result.Wrong != nil:
+		isSkipped := i.Skips(result)
+		if result.Wrong != nil && !isSkipped {
 			o.RowsRefused++
 			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
 			continue
 		}
+		if c := result.Contact; c != nil {
+			o.addRepeat(number, cmp.Or(earlier[c.ID], rows[c.ID]))
+		}
+		if isSkipped {
+			o.RowsSkipped++
+			continue
+		}
 		o.add(result.Status)
-		first := rows[result.Contact.ID]
-		if before, isKnown := earlier[result.Contact.ID]; isKnown {
-			first = before
-		}
-		if first != number {
-			o.RowsRepeated++
-			o.notes = append(o.notes, Note{number, fmt.Sprintf("is the same contact as row %d", first)})
-		}
 		o.Warnings += len(p.notes[begun+n])
 		for _, warning := range p.notes[begun+n] {
 			o.notes = append(o.notes, Note{number, warning})
 		}
 	}
 	return o, nil
+}
+
+// addRepeat adds that a row has the contact of an earlier one, if it has.
+func (o *outcome) addRepeat(row, first int) {
+	if first != row {
+		o.RowsRepeated++
+		o.notes = append(o.notes, Note{row, fmt.Sprintf("is the same contact as row %d", first)})
+	}
 }
 
 // inserts returns the statements that store the refusals and notes of an outcome, after others with these counts.

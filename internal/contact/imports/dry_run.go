@@ -64,7 +64,7 @@ func (d *dryRun) count() (Status, error) {
 	if err != nil {
 		return "", fmt.Errorf("checking rows of the import %s: %w", d.ID, err)
 	}
-	d.found, err = d.outcome(p, 0, results, d.run.Name)
+	d.found, err = d.outcome(p, 0, results, d.run.Mark)
 	if err != nil {
 		return "", err
 	}

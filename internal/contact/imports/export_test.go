@@ -25,3 +25,6 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 	}
 	return err
 }
+
+// PruneSQL are the statements that delete what is not needed any more.
+var PruneSQL = pruneSQL

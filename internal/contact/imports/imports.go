@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -44,7 +45,7 @@ const (
 const Kept = 7 * 24 * time.Hour
 
 const (
-	// maxShown is the maximum number of refusals that Find returns.
+	// maxShown is the maximum number of refusals, and of notes, that Find returns.
 	maxShown = 20
 
 	// maxListed is the maximum number of imports that List returns.
@@ -123,7 +124,7 @@ func Find(app core.App, id string) (*Import, error) {
 	if found[0].Refusals, err = refusals(app, id, 0, maxShown); err != nil {
 		return nil, err
 	}
-	found[0].Notes, err = notes(app, id)
+	found[0].Notes, err = Notes(app, id, maxShown)
 	return found[0], err
 }
 
@@ -211,8 +212,8 @@ const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?
 	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, `rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
 	"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')"
 
-// begin begins with the first row. Without a mapping, it is the suggested one. A country of "" is that of the tenant. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if
-// the choices are invalid, or the import has been started before.
+// begin begins with the first row. It uses the suggested mapping if the choices have none, and the tenant's country if they have none. The error is
+// sql.ErrNoRows if there is no such import, and a *fault.Error if the choices are invalid, or the import has been started before.
 func begin(app core.App, id string, status Status, choices sheet.Choices) error {
 	i, err := Find(app, id)
 	if err != nil {
@@ -276,17 +277,23 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	return sqlite.InChunks(ctx, app, deleteUnneeded)
 }
 
-// pruneSQL deletes the rows of imports that were cancelled or deleted, which contacts ended ones have changed, and the refusals and notes of those that were
-// deleted.
+// unneeded returns the statement that deletes up to a limit of rows in a table: those of imports that are gone, or for which the condition on an import i
+// holds. It looks up each import once, because a running one may have a million rows, for which all writers would wait.
+func unneeded(table, condition string) string {
+	return strings.NewReplacer("{table}", "`"+table+"`", "{condition}", condition).Replace(
+		"DELETE FROM {table} WHERE rowid IN (" +
+			"WITH RECURSIVE found(`id`) AS (SELECT min(`import`) FROM {table} UNION ALL " +
+			"SELECT (SELECT min(`import`) FROM {table} WHERE `import` > found.`id`) FROM found WHERE found.`id` IS NOT NULL) " +
+			"SELECT r.rowid FROM found LEFT JOIN `_imports` i ON i.`id` = found.`id` CROSS JOIN {table} r ON r.`import` = found.`id` " +
+			"WHERE i.`id` IS NULL OR {condition} LIMIT {:limit})")
+}
+
+// pruneSQL deletes the rows of imports that were cancelled, what ended ones have kept of the contacts that they changed, and all of deleted ones.
 var pruneSQL = []string{
-	"DELETE FROM `_importRows` WHERE rowid IN (SELECT r.rowid FROM `_importRows` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
-		"WHERE i.`id` IS NULL OR i.`status` IN ('cancelled', 'dryRun') LIMIT {:limit})",
-	"DELETE FROM `_importRefusals` WHERE rowid IN (SELECT r.rowid FROM `_importRefusals` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
-		"WHERE i.`id` IS NULL LIMIT {:limit})",
-	"DELETE FROM `_importNotes` WHERE rowid IN (SELECT r.rowid FROM `_importNotes` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
-		"WHERE i.`id` IS NULL LIMIT {:limit})",
-	"DELETE FROM `_importContacts` WHERE rowid IN (SELECT r.rowid FROM `_importContacts` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
-		"WHERE i.`id` IS NULL OR i.`status` != 'running' LIMIT {:limit})",
+	unneeded("_importRows", "i.`status` IN ('cancelled', 'dryRun')"),
+	unneeded("_importContacts", "i.`status` != 'running'"),
+	unneeded("_importRefusals", "FALSE"),
+	unneeded("_importNotes", "FALSE"),
 }
 
 // storeTimeout is how long the next page of a sheet that is being stored may take. After that, the client no longer exists.

@@ -290,3 +290,55 @@ func TestImportsGo(t *testing.T) {
 		t.Errorf("left are %d rows and %v (%v)", rows(), left, err)
 	}
 }
+
+// What an import has kept of the contacts that it changed goes once it has ended, and that of a running one is not looked through: it may be much.
+func TestKeptContactsGo(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	stored := store(t, app, acme, large(300))
+	begin(t, app, stored, "externalId", start)
+	work(t, app, stored.ID)
+	kept := func() int { return testkit.Count(t, app, "SELECT count(*) FROM _importContacts", nil) }
+	prune := func(tx core.App, limit int) (int, error) {
+		return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
+	}
+	testkit.Execute(t, app, "UPDATE _imports SET status = 'running'", nil)
+	if err := sqlite.InChunks(t.Context(), app, prune); err != nil || kept() != 300 {
+		t.Errorf("of a running import %d are left (%v)", kept(), err)
+	}
+	testkit.Execute(t, app, "UPDATE _imports SET status = 'done'", nil)
+	if err := sqlite.InChunks(t.Context(), app, prune); err != nil || kept() != 0 {
+		t.Errorf("of an import that is done %d are left (%v)", kept(), err)
+	}
+	for _, statement := range imports.PruneSQL {
+		var plan []struct {
+			Detail string `db:"detail"`
+		}
+		if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + statement).Bind(dbx.Params{"limit": 1}).All(&plan); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range plan {
+			if strings.HasPrefix(step.Detail, "SCAN _import") || strings.HasPrefix(step.Detail, "SCAN r") {
+				t.Errorf("%s: %s", statement, step.Detail)
+			}
+		}
+	}
+}
+
+// An import reads the national numbers of its tenant's country, unless another one is chosen.
+func TestCountryOfTheTenant(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "DE"}).Id
+	for country, want := range map[string]string{"": "+49305550144", "FR": "+33305550144"} {
+		stored := store(t, app, acme, "name,phone\nAda "+country+",030 5550144\n")
+		if err := imports.Start(app, stored.ID, sheet.Choices{Country: country}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, app, stored.ID)
+		if n := testkit.Count(t, app, "SELECT count(*) FROM contacts WHERE phone = {:phone}", dbx.Params{"phone": want}); n != 1 {
+			t.Errorf("in %q %d contacts have %s", country, n, want)
+		}
+	}
+}

@@ -16,17 +16,17 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// maxNotes is the maximum number of notes of an import that are kept. All are counted.
-const maxNotes = 1_000
+// MaxNotes is the maximum number of notes of an import that are kept. All are counted.
+const MaxNotes = 1_000
 
-// notes returns the first notes of an import.
-func notes(app core.App, id string) (found []Note, err error) {
+// Notes returns up to limit notes of an import, the first ones.
+func Notes(app core.App, id string, limit int) (found []Note, err error) {
 	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `row`, `text` FROM `_importNotes` WHERE `import` = ? ORDER BY `row`, `text` LIMIT ?", func(rows *sql.Rows) error {
 		note := Note{}
 		err := rows.Scan(&note.Row, &note.Text)
 		found = append(found, note)
 		return err
-	}, id, maxShown)
+	}, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading the notes of the import %s: %w", id, err)
 	}
@@ -35,7 +35,7 @@ func notes(app core.App, id string) (found []Note, err error) {
 
 // noteInserts returns the statement that stores notes, none if there are too many before them.
 func (i *Import) noteInserts(notes []Note, before int) ([]sqlite.Statement, error) {
-	notes = notes[:min(len(notes), max(maxNotes-before, 0))]
+	notes = notes[:min(len(notes), max(MaxNotes-before, 0))]
 	if len(notes) == 0 {
 		return nil, nil
 	}

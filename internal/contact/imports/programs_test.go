@@ -84,7 +84,10 @@ func TestFilesOfPrograms(t *testing.T) {
 			[]string{"Ann|a@example.com|+49301||"}, []string{"3 is the same contact as row 2"},
 		},
 		"only new ones": {
-			"name,email\nAnn,a@example.com\nAnna,a@example.com\n", sheet.Choices{Existing: "skip"}, []string{"Ann|a@example.com|||"}, nil,
+			"name,email\nAnn,a@example.com\nAnna,a@example.com\n", sheet.Choices{Existing: "skip"}, []string{"Ann|a@example.com|||"}, []string{"3 is the same contact as row 2"},
+		},
+		"the whole name beside the first": {
+			"First name,Name\nAda,Ada Lovelace\nAda,King\n", sheet.Choices{}, []string{"Ada King||||", "Ada Lovelace||||"}, nil,
 		},
 		"only existing ones": {"name,email\nAnn,a@example.com\n", sheet.Choices{New: "skip"}, nil, nil},
 		"cards": {

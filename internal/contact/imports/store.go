@@ -47,8 +47,8 @@ type Source struct {
 	Headings int    // the number of the row that has the columns' names, 0 to look for it
 }
 
-// Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a *fault.Error if the sheet cannot be read or the tenant's imports exceed
-// Quota, sql.ErrNoRows if there is no such tenant, and the cause of ctx once that ends.
+// Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a *fault.Error if the file cannot be
+// read or the tenant's imports exceed Quota, sql.ErrNoRows if there is no such tenant, and the cause of ctx once that ends.
 func Store(ctx context.Context, app core.App, tenantID string, source Source, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
@@ -83,7 +83,10 @@ func Open(ctx context.Context, app core.App, source Source, known []string, from
 		return nil, errors.Join(unreadable(ctx, err), reader.Close())
 	}
 	suggestion, err := sheet.Suggest(app, reader.Columns, sample)
-	return &File{reader, suggestion, source.Name}, err
+	if err != nil {
+		return nil, errors.Join(err, reader.Close())
+	}
+	return &File{reader, suggestion, source.Name}, nil
 }
 
 // Store is Store for a file that Open has opened, without a quota.

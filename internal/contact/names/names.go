@@ -3,6 +3,7 @@
 package names
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -362,3 +363,18 @@ var table, longest = func() (map[string]word, int) {
 	}
 	return all, most
 }()
+
+// Halves are the parts of a name, in the order of Join.
+var Halves = [3]string{FirstName, MiddleName, LastName}
+
+// IsHalf reports whether a field is a part of a name.
+func IsHalf(field string) bool { return slices.Contains(Halves[:], field) }
+
+// Join returns the name with these parts. Beside a first name, a "name" is the last name, or again the whole one.
+func Join(parts [3]string) string {
+	first, last := parts[0], parts[2]
+	if first != "" && strings.HasPrefix(last, first+" ") {
+		return last
+	}
+	return strings.Join(slices.DeleteFunc(parts[:], func(part string) bool { return part == "" }), " ")
+}

@@ -34,7 +34,8 @@ func newCSV(raw *bufio.Reader, known func(heading string) bool) (*csvRows, Forma
 }
 
 // separatorOf returns the separator of the cells, and skips a first line that names it. It is the one that splits one of the first lines into most
-// known headings, if these are at least two, otherwise the one that the first line with a separator has most of.
+// known headings, if these are at least two, otherwise the one that the first line with a separator has most of, and a comma if a line before it is one
+// known heading.
 func separatorOf(r *bufio.Reader, known func(heading string) bool) (rune, error) {
 	head, err := r.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -56,7 +57,7 @@ func separatorOf(r *bufio.Reader, known func(heading string) bool) (rune, error)
 		}
 	}
 	for _, line := range lines {
-		if most > 1 {
+		if most > 1 || known(heading(strings.Trim(line, ` "`))) { // or there is one column
 			break
 		}
 		best, most = mostFrequent(line)

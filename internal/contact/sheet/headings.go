@@ -70,15 +70,20 @@ func (r *Reader) take(at int) error {
 	if len(r.Columns) > maxColumns {
 		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(r.Columns), maxColumns)
 	}
-	seen := map[string]int{}
 	for i, column := range r.Columns {
-		name := Cut(heading(column), maxHeading)
-		if seen[name]++; seen[name] > 1 && name != "" {
-			name += "#" + strconv.Itoa(seen[name])
-		}
-		r.Columns[i] = name
+		r.Columns[i] = Cut(heading(column), maxHeading)
 	}
+	tellApart(r.Columns)
 	return nil
+}
+
+// tellApart makes the second of two columns with the heading "Email" "Email#2", or the first number after it that no column has.
+func tellApart(columns []string) {
+	for i, name := range columns {
+		for n := 2; name != "" && slices.Contains(columns[:i], columns[i]); n++ {
+			columns[i] = name + "#" + strconv.Itoa(n)
+		}
+	}
 }
 
 // heading returns a heading in one line.

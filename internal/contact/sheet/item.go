@@ -147,7 +147,7 @@ func (r *reading) values(target string) (values []string) {
 		case r.Mapping[i] != target || value == "":
 		case formulaErrors[value] == "":
 			values = append(values, value)
-		case slices.Contains(halves, target):
+		case names.IsHalf(target):
 			r.refuse(names.Name, value, formulaError(value))
 		default:
 			r.refuse(target, value, formulaError(value))
@@ -173,13 +173,11 @@ func (r *reading) set(field, value string) {
 func (r *reading) readName() {
 	name := r.first(names.Name)
 	if name == "" {
-		var parts []string
-		for _, half := range halves {
-			if part := r.first(half); part != "" {
-				parts = append(parts, part)
-			}
+		var parts [3]string
+		for i, half := range names.Halves {
+			parts[i] = r.first(half)
 		}
-		name = strings.Join(parts, " ")
+		name = names.Join(parts)
 	}
 	r.set(names.Name, r.line(names.Name, name))
 }

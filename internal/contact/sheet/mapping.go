@@ -19,9 +19,6 @@ import (
 // ID is the target of a column with the ids of contacts.
 const ID = contact.ID
 
-// halves are the targets of columns with a part of a name, in the order of the whole.
-var halves = []string{names.FirstName, names.MiddleName, names.LastName}
-
 // The times of a contact. An export writes them, and an import does not read them.
 const (
 	createdAt = "createdAt"
@@ -130,7 +127,7 @@ func (m Mapping) order(columns []string) []int {
 
 // isRepeatable reports whether several columns can have a target: the shipped fields, and the parts of a name.
 func isRepeatable(target string) bool {
-	return contact.FieldNamed(target) != nil || slices.Contains(halves, target)
+	return contact.FieldNamed(target) != nil || names.IsHalf(target)
 }
 
 // looksLike tells what every value of a field has.
@@ -199,7 +196,7 @@ func calledLike(targets []string, column string) (found string) {
 func (m Mapping) Value(field string, cells []string) string {
 	var values []string
 	for i, target := range m {
-		isHalf := field == names.Name && slices.Contains(halves, target)
+		isHalf := field == names.Name && names.IsHalf(target)
 		if (target == field || isHalf) && cells[i] != "" {
 			values = append(values, cells[i])
 		}
@@ -214,7 +211,7 @@ func Targets(app core.App) ([]string, error) {
 	for _, field := range contact.Fields {
 		targets = append(targets, field.Name)
 	}
-	targets = append(targets, halves...)
+	targets = append(targets, names.Halves[:]...)
 	custom, err := contact.CustomFields(app)
 	for _, field := range custom {
 		if !slices.Contains(targets, field.GetName()) {

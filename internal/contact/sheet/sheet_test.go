@@ -157,19 +157,27 @@ func TestHeadings(t *testing.T) {
 		columns  []string
 		above    []string
 	}{
-		"first row":     {"name,x\nAda,1\n", sheet.Choice{}, 1, []string{"name", "x"}, nil},
-		"below a note":  {"Notes:\n\"a, b; c\"\n\nname;email;x\nAda;;\n", sheet.Choice{}, 4, []string{"name", "email", "x"}, []string{"Notes:", "a, b; c"}},
-		"one known":     {"Contacts 2026\nname,x\nAda,1\n", sheet.Choice{}, 2, []string{"name", "x"}, []string{"Contacts 2026"}},
-		"none known":    {"x,y\nAda,1\n", sheet.Choice{}, 1, []string{"x", "y"}, nil},
-		"chosen":        {"name,email\nx,y\nAda,1\n", sheet.Choice{Headings: 2}, 2, []string{"x", "y"}, []string{"name email"}},
-		"repeated":      {"name,email,email,\n,,,\nAda,1,2,\n", sheet.Choice{}, 1, []string{"name", "email", "email#2"}, nil},
-		"in two lines":  {"\"name\",\"first\n line\"\nAda,1\n", sheet.Choice{}, 1, []string{"name", "first line"}, nil},
-		"a narrow note": {"name\nx,y,z\nAda,1,2\nBob,1,2\n", sheet.Choice{}, 1, []string{"name"}, nil},
+		"first row":           {"name,x\nAda,1\n", sheet.Choice{}, 1, []string{"name", "x"}, nil},
+		"below a note":        {"Notes:\n\"a, b; c\"\n\nname;email;x\nAda;;\n", sheet.Choice{}, 4, []string{"name", "email", "x"}, []string{"Notes:", "a, b; c"}},
+		"one known":           {"Contacts 2026\nname,x\nAda,1\n", sheet.Choice{}, 2, []string{"name", "x"}, []string{"Contacts 2026"}},
+		"none known":          {"x,y\nAda,1\n", sheet.Choice{}, 1, []string{"x", "y"}, nil},
+		"chosen":              {"name,email\nx,y\nAda,1\n", sheet.Choice{Headings: 2}, 2, []string{"x", "y"}, []string{"name email"}},
+		"repeated":            {"name,email,email,\n,,,\nAda,1,2,\n", sheet.Choice{}, 1, []string{"name", "email", "email#2"}, nil},
+		"in two lines":        {"\"name\",\"first\n line\"\nAda,1\n", sheet.Choice{}, 1, []string{"name", "first line"}, nil},
+		"like a repeated one": {"name,email#2,email,email\nAda,1,2,3\n", sheet.Choice{}, 1, []string{"name", "email#2", "email", "email#3"}, nil},
+		"one column":          {"name\n\"Ada\"\nFünf; Söhne\n", sheet.Choice{}, 1, []string{"name"}, nil},
+		"a narrow note":       {"name\nx,y,z\nAda,1,2\nBob,1,2\n", sheet.Choice{}, 1, []string{"name"}, nil},
 	} {
 		reader, _, err := read(t, c.text, c.choice)
 		if err != nil || reader.Headings != c.headings || !reflect.DeepEqual(reader.Columns, c.columns) || !reflect.DeepEqual(reader.Above, c.above) {
 			t.Errorf("%s: got %+v (%v)", what, reader, err)
 		}
+	}
+	if rows, err := readAll(t, "name\nFünf; Söhne\n"); err != nil || rows[1][0] != "Fünf; Söhne" {
+		t.Errorf("one column: got %q (%v)", rows, err)
+	}
+	if _, _, err := read(t, "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", sheet.Choice{Headings: 1}); err == nil || !strings.Contains(err.Error(), "no row of headings") {
+		t.Errorf("a row of headings of vCards: got %v", err)
 	}
 	for wrong, choice := range map[string]sheet.Choice{"its row 2 is blank": {Headings: 2}, "one of the first 1000 rows": {Headings: 1_001}} {
 		if _, _, err := read(t, "name\n\nAda\n", choice); err == nil || !strings.Contains(err.Error(), wrong) {

@@ -152,11 +152,11 @@ func (f *filledForm) answerTo(field string) (text string, found bool) {
 	}
 	if field == names.Name {
 		var parts [3]string
-		for i, half := range nameParts {
+		for i, half := range names.Halves {
 			part, asked := f.first(half, groups[half])
 			parts[i], found = part, found || asked
 		}
-		return joinName(parts[0], parts[1], parts[2]), found
+		return names.Join(parts), found
 	}
 	if found || names.Known(field) {
 		return text, found

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -44,18 +43,6 @@ func byField(labels []string) map[string][]int {
 		slices.SortStableFunc(group, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 	}
 	return groups
-}
-
-// nameParts are the parts of a name, in the order of joinName.
-var nameParts = [3]string{names.FirstName, names.MiddleName, names.LastName}
-
-// joinName joins the parts of a name. Beside a first name, a "name" is the last name, or again the whole one.
-func joinName(first, middle, last string) string {
-	if first != "" && strings.HasPrefix(last, first+" ") {
-		return last
-	}
-	parts := []string{first, middle, last}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
 // foreignID is the warning about an ID of another system.
@@ -100,7 +87,7 @@ func valueOf(field string, v any) (any, *fault.Field) {
 // nameIn joins the halves of a name in an object, such as {"first": …, "last": …}.
 func nameIn(obj map[string]any) string {
 	var joined [3]string
-	for i, half := range nameParts {
+	for i, half := range names.Halves {
 		var called []string
 		for key := range obj {
 			if names.Of("name "+key).Field == half {
@@ -114,5 +101,5 @@ func nameIn(obj map[string]any) string {
 			}
 		}
 	}
-	return joinName(joined[0], joined[1], joined[2])
+	return names.Join(joined)
 }

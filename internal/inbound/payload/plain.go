@@ -117,11 +117,11 @@ func (r *plainReading) takeField(field string) {
 // takeName fills in the name from its parts.
 func (r *plainReading) takeName() {
 	var parts [3]string
-	for i, part := range nameParts {
+	for i, part := range names.Halves {
 		value, _ := r.take(part)
 		parts[i], _ = value.(string)
 	}
-	if joined := joinName(parts[0], parts[1], parts[2]); joined != "" && r.Fields[fieldName] == nil {
+	if joined := names.Join(parts); joined != "" && r.Fields[fieldName] == nil {
 		r.Fields[fieldName] = joined
 	} else if _, sent := r.obj[fieldName]; sent && joined == "" && r.Fields[fieldName] == nil {
 		r.Fields[fieldName] = nil
