@@ -1,9 +1,9 @@
 module contactbase/clients/go
 
-go 1.25.0
+go 1.26.0
 
 require (
-	github.com/oapi-codegen/runtime v1.8.0
+	github.com/oapi-codegen/runtime v1.9.0
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 )
 
