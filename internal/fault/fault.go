@@ -122,9 +122,15 @@ type Fields map[string]Field
 
 // Error lists the invalid fields.
 func (f Fields) Error() string {
-	parts := make([]string, 0, len(f))
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		parts = append(parts, name+": "+f[name].Message)
+	parts, same := make([]string, 0, len(f)), map[string][]string{}
+	names := slices.Sorted(maps.Keys(f))
+	for _, name := range names {
+		same[f[name].Message] = append(same[f[name].Message], name)
+	}
+	for _, name := range names {
+		if fields := same[f[name].Message]; fields[0] == name {
+			parts = append(parts, strings.Join(fields, ", ")+": "+f[name].Message)
+		}
 	}
 	return strings.Join(parts, "; ")
 }
