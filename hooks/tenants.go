@@ -28,7 +28,8 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 		return e.Next()
 	})
 	app.OnRecordValidate(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
-		if country := e.Record.GetString("country"); country != "" && !contact.IsCountry(country) {
+		country := contact.CountryCode(e.Record.GetString("country"))
+		if e.Record.Set("country", country); country != "" && !contact.IsCountry(country) {
 			return validation.Errors{"country": validation.NewError("validation_invalid_value", "Must be the two letters of a country, such as DE.")}
 		}
 		return e.Next()

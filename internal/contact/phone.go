@@ -71,10 +71,11 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 	case country == "":
 		return number, invalidPhone("is not in international format, such as +4930123456, and no country is chosen whose numbers it may be")
 	}
-	if parsed := national(number, strings.ToUpper(country)); parsed != nil {
+	country = CountryCode(country)
+	if parsed := national(number, country); parsed != nil {
 		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
-	return number, invalidPhone("is not a number of the country " + strings.ToUpper(country) + ", nor in international format")
+	return number, invalidPhone("is not a number of the country " + country + ", nor in international format")
 }
 
 // national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign, or a national one.
@@ -90,7 +91,8 @@ func national(number, country string) *phonenumbers.PhoneNumber {
 	return parsed
 }
 
+// CountryCode returns the code of a country as it is stored: in capitals.
+func CountryCode(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
+
 // IsCountry reports whether ReadPhone reads the national numbers of a country.
-func IsCountry(code string) bool {
-	return phonenumbers.GetSupportedRegions()[strings.ToUpper(code)]
-}
+func IsCountry(code string) bool { return phonenumbers.GetSupportedRegions()[CountryCode(code)] }

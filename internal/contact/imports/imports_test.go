@@ -1,6 +1,7 @@
 package imports_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -330,8 +331,8 @@ func TestKeptContactsGo(t *testing.T) {
 func TestCountryOfTheTenant(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	acme := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "DE"}).Id
-	for country, want := range map[string]string{"": "+49305550144", "FR": "+33305550144"} {
+	acme := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "de"}).Id
+	for country, want := range map[string]string{"": "+49305550144", "fr": "+33305550144"} {
 		stored := store(t, app, acme, "name,phone\nAda "+country+",030 5550144\n")
 		if err := imports.Start(app, stored.ID, sheet.Choices{Country: country}); err != nil {
 			t.Fatal(err)
@@ -339,6 +340,9 @@ func TestCountryOfTheTenant(t *testing.T) {
 		work(t, app, stored.ID)
 		if n := testkit.Count(t, app, "SELECT count(*) FROM contacts WHERE phone = {:phone}", dbx.Params{"phone": want}); n != 1 {
 			t.Errorf("in %q %d contacts have %s", country, n, want)
+		}
+		if got := find(t, app, stored.ID); got.Country != strings.ToUpper(cmp.Or(country, "DE")) {
+			t.Errorf("the country of the import is %q", got.Country)
 		}
 	}
 }

@@ -37,7 +37,7 @@ var (
 	New      = []string{"create", Skip}
 )
 
-// Check checks that the choices are valid for a sheet with that many columns. The error is a *fault.Error.
+// Check checks that the choices are valid for a sheet with that many columns, and writes the country in capitals. The error is a *fault.Error.
 func (c *Choices) Check(app core.App, columns int) error {
 	if err := c.Mapping.check(app, columns); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Choices) Check(app core.App, columns int) error {
 			return fault.InvalidField(choice.name, fault.CodeInvalidValue, "must be one of "+strings.Join(choice.values, ", "))
 		}
 	}
-	switch {
+	switch c.Country = contact.CountryCode(c.Country); {
 	case c.Country != "" && !contact.IsCountry(c.Country):
 		return fault.InvalidField("country", fault.CodeInvalidValue, "must be the two letters of a country, such as DE")
 	case c.Match != "" && c.Match != None && !slices.Contains(c.Mapping, c.Match):
