@@ -72,6 +72,17 @@ func TestFilesOfPrograms(t *testing.T) {
 			"name,company\n\"Ann\nReed\",\"A\r\n\r\nB\"\n", sheet.Choices{},
 			[]string{"Ann Reed|||A B|"}, []string{"2 company: line breaks and tabs became spaces", "2 name: line breaks and tabs became spaces"},
 		},
+		"breaks of word processors": {
+			"first name,last name\n\"Ann\r\n\",\"Re\x0bed\"\nBob,\"A\tB\u0085C\"\n", sheet.Choices{},
+			[]string{"Ann Re ed||||", "Bob A B C||||"}, []string{"2 name: line breaks and tabs became spaces", "3 name: line breaks and tabs became spaces"},
+		},
+		"a name beside the last one": {
+			"Name,Surname,Email\nAda,King,a@example.com\nGrace Hopper,Hopper,g@example.com\n,Lamarr,\n", sheet.Choices{},
+			[]string{"Ada King|a@example.com|||", "Grace Hopper|g@example.com|||", "Lamarr||||"}, nil,
+		},
+		"IDs of another system": {
+			"Record ID,Name\n7,Ann\n", sheet.Choices{Mapping: sheet.Mapping{"externalId", "name"}}, []string{"Ann||||7"}, nil,
+		},
 		"by phone": {
 			"name,phone\nAnn,+49301\nNobody,\nAnna,+49 30 1\n", sheet.Choices{Match: "phone"},
 			[]string{"Anna||+49301||", "Nobody||||"}, []string{"4 is the same contact as row 2"},
@@ -95,7 +106,7 @@ func TestFilesOfPrograms(t *testing.T) {
 				"ORG:Älv\\, AB;Sales\r\nUID:u-1\r\nPHOTO;ENCODING=b:" + strings.Repeat("AAAA", 50_000) + "\r\nEND:VCARD\r\n" +
 				"begin:vcard\nversion:2.1\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:J=C3=BCr=\ngen\nend:vcard\nBEGIN:VCARD\nFN:No end\n",
 			sheet.Choices{}, []string{"Jürgen||||", "Åsa Berg|w@example.com|+468555|Älv, AB|u-1"},
-			[]string{`1 email: the first valid value of a list counts; "h@example.com" left out`, `1 phone: the first valid value of a list counts; "+46 70" left out`, "3 refused: the card is damaged"},
+			[]string{`1 email: the first valid value of a list counts; "h@example.com" left out`, `1 phone: the first valid value of a list counts; "+46 70" left out`, "3 refused: the card has no line END:VCARD"},
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

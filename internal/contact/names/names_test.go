@@ -166,3 +166,27 @@ func BenchmarkOf(b *testing.B) {
 		})
 	}
 }
+
+// A last name belongs to a name beside it, unless that has it already.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, first, middle, last, want string
+	}{
+		{"", "Ada", "M.", "King", "Ada M. King"},
+		{"Ada", "", "", "King", "Ada King"},
+		{"Ada", "", "M.", "King", "Ada M. King"},
+		{"Ada King", "", "", "King", "Ada King"},
+		{"KING, Ada", "", "", "King", "KING, Ada"},
+		{"Zoë Müller-Weiß", "", "", "muller weiss", "Zoë Müller-Weiß"},
+		{"Ann Kingsley", "", "", "King", "Ann Kingsley King"},
+		{"Vincent van Gogh", "", "", "van Gogh", "Vincent van Gogh"},
+		{"Ada L.", "Ada", "", "King", "Ada L."},
+		{"Ada", "", "", "", "Ada"},
+		{"", "", "", "King", "King"},
+	} {
+		if got := names.Whole(c.name, [3]string{c.first, c.middle, c.last}); got != c.want {
+			t.Errorf("%+v: got %q", c, got)
+		}
+	}
+}

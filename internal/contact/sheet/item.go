@@ -37,11 +37,8 @@ func (c Choices) Parser(app core.App, columns []string) (*Parser, error) {
 func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err error) {
 	r := &reading{Parser: p, cells: cells, input: map[string]any{}}
 	id := r.first(ID)
-	r.readName()
-	r.readListed(contact.Email, func(text string) (string, *fault.Field) { return contact.FieldNamed(contact.Email).Normalize(text) })
-	r.readListed(contact.Phone, func(text string) (string, *fault.Field) { return contact.ReadPhone(text, p.Country) })
-	for _, name := range []string{names.Company, contact.ExternalID} {
-		r.set(name, r.line(name, r.first(name)))
+	for _, field := range contact.Fields {
+		r.readField(field)
 	}
 	for _, i := range p.order {
 		if field := p.custom[p.Mapping[i]]; field != nil {
@@ -51,6 +48,20 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err
 	item, err = r.item()
 	p.aim(&item, id)
 	return item, r.warnings, err
+}
+
+// readField reads a field of every installation.
+func (r *reading) readField(field *contact.Field) {
+	switch field.Name {
+	case names.Name:
+		r.readName()
+	case contact.Email:
+		r.readListed(field.Name, field.Normalize)
+	case contact.Phone:
+		r.readListed(field.Name, func(text string) (string, *fault.Field) { return contact.ReadPhone(text, r.Country) })
+	default:
+		r.set(field.Name, r.line(field.Name, r.first(field.Name)))
+	}
 }
 
 // aim sets how the item finds its contact, and what it does.
@@ -99,7 +110,7 @@ func (r *reading) item() (item contact.Item, err error) {
 	item.Changes, err = contact.ParseChanges(r.app, r.input)
 	if errors.As(err, &wrong) && !r.Strict {
 		for name, field := range wrong {
-			if name == names.Company || r.custom[name] != nil {
+			if isOptional(name) {
 				r.leaveOut(name, fmt.Sprint(r.input[name]), field.Message)
 				delete(r.input, name)
 			}
@@ -122,6 +133,11 @@ func (r *reading) item() (item contact.Item, err error) {
 	return item, nil
 }
 
+// isOptional reports whether a row can do without a value of the field that does not fit.
+func isOptional(field string) bool {
+	return !slices.Contains([]string{contact.ID, names.Name, contact.Email, contact.ExternalID}, field)
+}
+
 // leaveOut warns that a value is left out.
 func (r *reading) leaveOut(field, value, why string) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
@@ -129,7 +145,7 @@ func (r *reading) leaveOut(field, value, why string) {
 
 // refuse makes a value that does not fit a reason to refuse the row, or a warning if the row can do without it.
 func (r *reading) refuse(field, value string, why fault.Field) {
-	if !r.Strict && (field == contact.Phone || field == names.Company || r.custom[field] != nil) {
+	if !r.Strict && isOptional(field) {
 		r.leaveOut(field, value, why.Message)
 		return
 	}
@@ -169,26 +185,25 @@ func (r *reading) set(field, value string) {
 	}
 }
 
-// readName reads the name, from its parts if the row has no whole one.
+// readName reads the name, and its parts.
 func (r *reading) readName() {
-	name := r.first(names.Name)
-	if name == "" {
-		var parts [3]string
-		for i, half := range names.Halves {
-			parts[i] = r.first(half)
-		}
-		name = names.Join(parts)
+	var parts [3]string
+	for i, half := range names.Halves {
+		parts[i] = r.first(half)
 	}
-	r.set(names.Name, r.line(names.Name, name))
+	r.set(names.Name, r.line(names.Name, names.Whole(r.first(names.Name), parts)))
 }
+
+// lineBreaks are characters that end a line or a column in a cell, with those of word processors. A contact cannot have them.
+const lineBreaks = "\r\n\t\v\f\u0085"
 
 // line returns a value in one line.
 func (r *reading) line(field, value string) string {
-	if !strings.ContainsAny(value, "\r\n\t") {
+	if !strings.ContainsAny(value, lineBreaks) {
 		return value
 	}
 	r.warnings = append(r.warnings, field+": line breaks and tabs became spaces")
-	return strings.Join(strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune("\r\n\t", c) }), " ")
+	return strings.Join(strings.Fields(value), " ")
 }
 
 // listSeparators separate the values of a list in a cell, the most specific first.
