@@ -39,6 +39,7 @@ type importing struct {
 	ignoreUnknown bool
 	dryRun        bool
 	refused       string
+	unknown       []string // columns that are not recognized
 }
 
 func contactImport(app core.App) *cobra.Command {
@@ -100,8 +101,9 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.choose(file); err != nil {
 		return err
 	}
-	if err := i.printMapping(command, file); err != nil {
-		return err
+	i.printMapping(command, file)
+	if len(i.unknown) > 0 && !i.dryRun {
+		return i.refuseUnknown(command, file)
 	}
 	if err := i.choices.Check(i.app, len(file.Columns)); err != nil {
 		return withoutCode(err)
@@ -167,15 +169,15 @@ func (i *importing) choose(file *imports.File) error {
 		chosen[place] = pair[at+1:]
 	}
 	file.Choose(file.Columns, chosen)
+	i.unknown, i.choices.Mapping = file.Unknown, file.Mapping
 	if i.ignoreUnknown {
-		file.Unknown = []string{}
+		i.unknown = []string{}
 	}
-	i.choices.Mapping = file.Mapping
 	return nil
 }
 
-// printMapping prints which column becomes which field, before anything is written. The error names the unknown columns.
-func (i *importing) printMapping(command *cobra.Command, file *imports.File) error {
+// printMapping prints which column becomes which field, before anything is written.
+func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
 	out := command.OutOrStdout()
 	if asJSON(command) {
 		out = command.ErrOrStderr()
@@ -183,25 +185,26 @@ func (i *importing) printMapping(command *cobra.Command, file *imports.File) err
 	for _, text := range file.Above {
 		fmt.Fprintf(out, "above the headings in row %d, not imported: %s\n", file.Headings, text)
 	}
-	mapped, ignored := shown(file.Columns, file.Mapping, file.Unknown)
+	mapped, ignored := shown(file.Columns, file.Mapping, i.unknown)
 	for _, p := range mapped {
 		fmt.Fprintf(out, "%s → %s\n", p.name, p.value)
 	}
 	for _, column := range ignored {
 		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
 	}
-	for _, text := range slices.Concat(file.Warnings, file.Remarks) {
+	for _, text := range slices.Concat(file.Warnings, file.Mapping.Remarks(file.Columns)) {
 		fmt.Fprintln(out, text)
 	}
-	if len(file.Unknown) == 0 {
-		return nil
-	}
-	wrong := unmapped(file.Unknown)
+}
+
+// refuseUnknown ends an import with unknown columns before anything is written.
+func (i *importing) refuseUnknown(command *cobra.Command, file *imports.File) error {
+	var printing error
 	if asJSON(command) {
 		read := &imports.Import{Columns: file.Columns, Choices: i.choices, Headings: file.Headings, Above: file.Above}
-		return errors.Join(printOne(command, i.answer(read, file.Unknown)), wrong)
+		printing = printOne(command, i.answer(read))
 	}
-	return wrong
+	return errors.Join(printing, unmapped(i.unknown))
 }
 
 // unmapped returns the error that names the columns that are not recognized.
@@ -299,19 +302,23 @@ func (i *importing) report(command *cobra.Command, id string) error {
 			return err
 		}
 	}
-	answer := i.answer(over, []string{})
+	answer := i.answer(over)
 	if !asJSON(command) { // printMapping has printed the columns
 		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
 	}
-	if err := printOne(command, answer); err != nil || over.RowsRefused == 0 {
-		return err
+	wrong := printOne(command, answer)
+	if over.RowsRefused > 0 {
+		wrong = errors.Join(wrong, fmt.Errorf("%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total))
 	}
-	return fmt.Errorf("%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total)
+	if len(i.unknown) > 0 {
+		wrong = errors.Join(wrong, unmapped(i.unknown))
+	}
+	return wrong
 }
 
 // answer returns the command's report on an import.
-func (i *importing) answer(of *imports.Import, unknown []string) row {
-	mapped, ignored := shown(of.Columns, of.Mapping, unknown)
+func (i *importing) answer(of *imports.Import) row {
+	mapped, ignored := shown(of.Columns, of.Mapping, i.unknown)
 	return row{
 		{"id", of.ID},
 		{"rows", of.Total},
@@ -328,7 +335,7 @@ func (i *importing) answer(of *imports.Import, unknown []string) row {
 		{"above", append([]string{}, of.Above...)},
 		{"mapping", mapped},
 		{"ignored", ignored},
-		{"unknown", unknown},
+		{"unknown", i.unknown},
 	}
 }
 

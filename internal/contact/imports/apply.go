@@ -150,7 +150,7 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 	if begun+taken == len(p.items) {
 		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
 	}
-	inserts, err := i.inserts(written, i.Counts)
+	inserts, err := i.inserts(written)
 	if err != nil {
 		return err
 	}
@@ -209,13 +209,13 @@ func (o *outcome) addRepeat(row, first int) {
 	}
 }
 
-// inserts returns the statements that store the refusals and notes of an outcome, after others with these counts.
-func (i *Import) inserts(o outcome, before Counts) ([]sqlite.Statement, error) {
+// inserts returns the statements that store the refusals and notes of an outcome.
+func (i *Import) inserts(o outcome) ([]sqlite.Statement, error) {
 	refused, err := i.refusalInserts(o.refused)
 	if err != nil {
 		return nil, err
 	}
-	noted, err := i.noteInserts(o.notes, before.RowsRepeated+before.Warnings)
+	noted, err := i.noteInserts(o.notes)
 	return append(refused, noted...), err
 }
 

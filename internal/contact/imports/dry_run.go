@@ -82,7 +82,7 @@ func (d *dryRun) store(status Status) error {
 	if err != nil {
 		return err
 	}
-	statements, err := d.inserts(d.found, d.counts)
+	statements, err := d.inserts(d.found)
 	if err != nil {
 		return err
 	}

@@ -159,6 +159,9 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
 			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
+		for _, text := range i.Mapping.Remarks(i.Columns) {
+			i.Remarks = append(i.Remarks, Remark{text, false})
+		}
 		i.Ignored = i.Mapping.Ignored(i.Columns)
 		i.DryRun = i.Status == Checking || i.Status == Checked || i.Status == DryRun
 		return err

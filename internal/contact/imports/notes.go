@@ -33,16 +33,16 @@ func Notes(app core.App, id string, limit int) (found []Note, err error) {
 	return found, nil
 }
 
-// noteInserts returns the statement that stores notes, none if there are too many before them.
-func (i *Import) noteInserts(notes []Note, before int) ([]sqlite.Statement, error) {
-	notes = notes[:min(len(notes), max(MaxNotes-before, 0))]
+// noteInserts returns the statement that stores notes, as far as not too many are stored.
+func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
 	encoded, err := json.Marshal(notes)
 	return []sqlite.Statement{{
-		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`) SELECT ?, ?, `value` ->> 'row', `value` ->> 'text' FROM json_each(?)",
-		Args: []any{i.ID, i.Tenant, string(encoded)},
+		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`) SELECT ?1, ?2, `value` ->> 'row', `value` ->> 'text' FROM json_each(?3) " +
+			"LIMIT max(?4 - (SELECT count(*) FROM `_importNotes` WHERE `import` = ?1), 0)",
+		Args: []any{i.ID, i.Tenant, string(encoded), MaxNotes},
 	}}, err
 }
 

@@ -25,11 +25,7 @@ func (i *Import) refusal(p *page, n int, wrong *fault.Error) Refusal {
 	}
 	refused.Reason, refused.Fields = wrong.Fields.Error(), map[string]FieldRefusal{}
 	for name, field := range wrong.Fields {
-		value := i.Mapping.Value(name, refused.cells)
-		if characters := []rune(value); len(characters) > longestValue {
-			value = string(characters[:longestValue]) + "…"
-		}
-		refused.Fields[name] = FieldRefusal{Value: value, Message: field.Message}
+		refused.Fields[name] = FieldRefusal{Value: sheet.Cut(i.Mapping.Value(name, refused.cells), longestValue), Message: field.Message}
 	}
 	return refused
 }

@@ -241,15 +241,60 @@ func TestExportWithoutExternalIDs(t *testing.T) {
 	for range 3 {
 		testkit.Record(t, app, "contacts", map[string]any{"tenant": acme, "name": "Ada", "email": "ada@example.com"})
 	}
-	text := exported(t, app, acme, sheet.CSV)
+	testkit.Record(t, app, "contacts", map[string]any{"tenant": acme, "name": "Phone"})
+	for _, format := range sheet.Formats {
+		text := exported(t, app, acme, format)
+		for _, c := range []struct {
+			tenant string
+			want   imports.Counts
+		}{{acme, imports.Counts{RowsUnchanged: 4}}, {other, imports.Counts{RowsCreated: 4}}} {
+			stored := store(t, app, c.tenant, text)
+			begin(t, app, stored, "", start)
+			if got := work(t, app, stored.ID); got.Counts != c.want {
+				t.Errorf("%q: got %+v, not %+v", format, got.Counts, c.want)
+			}
+		}
+	}
+}
+
+// What an export writes as vCards, an import reads back to equal contacts.
+func TestCardsImportAgain(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme, other := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other")
+	seed := rand.Uint64()
+	p := pools{rand.New(rand.NewPCG(seed, 0))}
+	text := func() string {
+		return strings.Join(strings.Fields(p.anyText()+p.any(";", `\`, ":", `\;`, `\n`, "=0A")+p.anyText()), " ")
+	}
+	const all = 200
+	for n := range all {
+		email := fmt.Sprint(p.any("a", "b"), n, "@example.com")
+		changes, err := contact.ParseChanges(app, map[string]any{
+			"name": p.any(text(), email, ""), "email": email, "phone": p.any("", "+4930123456"), "company": p.any(text(), ""), "externalId": fmt.Sprint(text(), n),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := testkit.Create(app, acme, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cards := exported(t, app, acme, sheet.VCard)
 	for _, c := range []struct {
 		tenant string
 		want   imports.Counts
-	}{{acme, imports.Counts{RowsUnchanged: 3}}, {other, imports.Counts{RowsCreated: 3}}} {
-		stored := store(t, app, c.tenant, text)
+	}{{acme, imports.Counts{RowsUnchanged: all}}, {other, imports.Counts{RowsCreated: all}}} {
+		stored := store(t, app, c.tenant, cards)
 		begin(t, app, stored, "", start)
 		if got := work(t, app, stored.ID); got.Counts != c.want {
-			t.Errorf("got %+v, not %+v", got.Counts, c.want)
+			t.Errorf("seed %d: got %+v, not %+v", seed, got, c.want)
+		}
+	}
+	back := byExternalID(t, app, other)
+	for id, want := range byExternalID(t, app, acme) {
+		if back[id] != want {
+			t.Errorf("seed %d: %s comes back as %s", seed, want, back[id])
 		}
 	}
 }

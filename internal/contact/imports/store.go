@@ -145,9 +145,6 @@ func (s *storage) begin() error {
 	for _, text := range s.Warnings {
 		remarks = append(remarks, Remark{text, true})
 	}
-	for _, text := range s.Remarks {
-		remarks = append(remarks, Remark{text, false})
-	}
 	var lists []any
 	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks)} {
 		encoded, err := json.Marshal(list)

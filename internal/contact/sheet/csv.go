@@ -15,17 +15,22 @@ import (
 // utf8Mark is the byte order mark of UTF-8.
 const utf8Mark = "\xef\xbb\xbf"
 
-// newCSV returns a reader of CSV, and its separator. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or Windows-1252. Its
-// cells are separated by the character that a first line such as "sep=;" names, or by commas, semicolons, tabs or bars: see separatorOf.
-func newCSV(raw *bufio.Reader, known func(heading string) bool) (*csvRows, Format, error) {
+// newText returns a reader of a text as UTF-8. It is UTF-8, with or without a byte order mark, UTF-16 with one, or Windows-1252.
+func newText(raw *bufio.Reader) (io.Reader, error) {
 	decoder := unicode.BOMOverride(mixed{})
 	if mark, err := raw.Peek(len(utf8Mark)); err == nil && string(mark) == utf8Mark { // after it, BOMOverride would not check that the rest is UTF-8
 		if _, err := raw.Discard(len(utf8Mark)); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		decoder = mixed{}
 	}
-	decoded := bufio.NewReaderSize(transform.NewReader(raw, decoder), maxRow)
+	return transform.NewReader(raw, decoder), nil
+}
+
+// newCSV returns a reader of CSV, and its separator. Its cells are separated by the character that a first line such as "sep=;" names, or by commas,
+// semicolons, tabs or bars: see separatorOf.
+func newCSV(text io.Reader, known func(heading string) bool) (*csvRows, Format, error) {
+	decoded := bufio.NewReaderSize(text, maxRow)
 	separator, err := separatorOf(decoded, known)
 	if err != nil {
 		return nil, 0, err

@@ -40,7 +40,6 @@ type Suggestion struct {
 	Mapping
 	Unknown  []string // headings that mean nothing here
 	Warnings []string // about columns that are left out because of their values
-	Remarks  []string // about other columns
 }
 
 // Suggest returns the targets of columns that have the name of a field, or a name that means it (see names.All). The id is mapped only in a sheet that
@@ -60,12 +59,13 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 	meanings := names.All(columns)
 	for i, column := range columns {
 		target := cmp.Or(exactly(known, column), meanings[i].Field, calledLike(known, column))
+		if column == idProperty {
+			target = ID
+		}
 		switch {
-		case target == "" && names.IsID(column):
-			s.offer(column)
 		case target == "" && !slices.Contains(written, column):
 			s.Unknown = append(s.Unknown, column)
-		case target == ID && !isExport:
+		case target == ID && !isExport && column != idProperty:
 		case !fits(target, i, sample):
 			s.Warnings = append(s.Warnings, fmt.Sprintf("the column %q is not imported: most of its values cannot be a value of %s", column, target))
 		case !isRepeatable(target) && slices.Contains(s.Mapping, target):
@@ -73,14 +73,7 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 			s.Mapping[i] = target
 		}
 	}
-	s.Remarks = append(s.Remarks, s.several(columns)...)
 	return s, nil
-}
-
-// offer suggests that a column with the ids of another system becomes the external ID.
-func (s *Suggestion) offer(column string) {
-	s.Unknown = append(s.Unknown, column)
-	s.Remarks = append(s.Remarks, fmt.Sprintf("the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column))
 }
 
 // Choose sets the targets that a person has chosen, by the column's index and "" to skip it. A suggested column gives way to a chosen one.
@@ -98,8 +91,14 @@ func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
 	}
 }
 
-// several returns which columns have the same target, in the order in which they count.
-func (m Mapping) several(columns []string) (remarks []string) {
+// Remarks returns what a person should know about a mapping: columns with the IDs of another system that could be the external ID, and which columns have
+// the same target, in the order in which they count.
+func (m Mapping) Remarks(columns []string) (remarks []string) {
+	for i, column := range columns {
+		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
+			remarks = append(remarks, fmt.Sprintf("the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column))
+		}
+	}
 	places := map[string][]string{}
 	for _, i := range m.order(columns) {
 		places[m[i]] = append(places[m[i]], strconv.Quote(columns[i]))

@@ -23,6 +23,7 @@ var otherFormats = []struct {
 	{compound, "", "an Excel 97–2003 workbook (.xls), or a workbook with a password", saveAs},
 	{"\x1f\x8b", "", "a gzip file", "unpack it, then import the file in it"},
 	{"%PDF-", "", "a PDF document", saveAs},
+	{"--", "Content-Disposition: form-data", "a form (multipart/form-data)", "send the file itself as the body, for example with curl --data-binary @contacts.csv"},
 	{"<?xml", "Workbook", "an XML spreadsheet", saveAs},
 	{"<?xml", "", "XML", saveAs},
 	{"<", ">", "HTML", saveAs},

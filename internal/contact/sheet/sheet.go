@@ -123,10 +123,8 @@ func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (
 		return nil, fmt.Errorf("it is not a workbook, so it has no sheet named %q: leave out the sheet", choice.Sheet)
 	case isVCard(head) && choice.Headings != 0:
 		return nil, errors.New("it has vCards, which have no row of headings: leave out that row")
-	case isVCard(head):
-		reader.rows, reader.Format, err = newCardRows(raw), CSV, nil
 	default:
-		reader.rows, reader.Format, err = newCSV(raw, choice.Known)
+		reader.rows, reader.Format, err = newTextRows(raw, isVCard(head), choice.Known)
 	}
 	if err != nil {
 		return nil, err
@@ -135,6 +133,18 @@ func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (
 		return nil, errors.Join(err, reader.Close())
 	}
 	return reader, nil
+}
+
+// newTextRows returns a reader of vCards or CSV, and the format in which refused rows are written.
+func newTextRows(raw *bufio.Reader, isCards bool, known func(heading string) bool) (rowReader, Format, error) {
+	text, err := newText(raw)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case isCards:
+		return newCardRows(text), CSV, nil
+	}
+	return newCSV(text, known)
 }
 
 // workbookRows reads the rows of a workbook.
@@ -231,11 +241,15 @@ func withoutBlankEnd(cells []string) []string {
 	return cells
 }
 
-// Cut returns the text up to a number of characters.
+// Cut returns the text with at most that many characters, the last of them an ellipsis if it is cut.
 func Cut(text string, most int) string {
+	end := 0
 	for i := range text {
-		if most--; most < 0 {
-			return text[:i]
+		switch most--; most {
+		case 0:
+			end = i
+		case -1:
+			return text[:end] + "…"
 		}
 	}
 	return text

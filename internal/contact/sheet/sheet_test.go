@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
@@ -62,15 +63,18 @@ func readAll(t *testing.T, text string) (cells [][]string, err error) {
 	return cells, err
 }
 
+func encode(t *testing.T, text string, encoder *encoding.Encoder) string {
+	t.Helper()
+	result, err := encoder.String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 func TestReader(t *testing.T) {
 	t.Parallel()
-	encoded := func(text string, encoder interface{ String(string) (string, error) }) string {
-		result, err := encoder.String(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
-	}
+	encoded := func(text string, encoder *encoding.Encoder) string { return encode(t, text, encoder) }
 	want := [][]string{{"name", "company"}, {"Zoë", "Fünf; Söhne"}, {"Ada", ""}}
 	const semicolons = "name;company\r\nZoë;\"Fünf; Söhne\"\r\nAda\r\n"
 	for what, text := range map[string]string{
@@ -345,6 +349,7 @@ func TestOtherFormats(t *testing.T) {
 		"xls":       {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", saveAs}},
 		"gzip":      {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
 		"pdf":       {"%PDF-1.7\n", []string{"PDF document"}},
+		"form":      {"--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nname,email\r\nAda,\r\n--x--\r\n", []string{"a form (multipart/form-data)", "--data-binary"}},
 		"UTF-16":    {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", saveAs}},
 		"binary":    {"\x00\x00\x01\x02name", []string{"not a text file", saveAs}},
 	} {

@@ -3,46 +3,67 @@ package sheet
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"mime/quotedprintable"
 	"slices"
 	"strings"
 
 	"github.com/emersion/go-vcard"
-	"golang.org/x/text/transform"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 )
 
 // maxCard is the maximum size of a card in bytes, without the properties that an import does not read.
 const maxCard = 64 << 10
 
-// cardColumns are the headings of an address book.
-var cardColumns = []string{"name", "email", "phone", "company", "externalId"}
+// The first and the last property of a card.
+const (
+	beginProperty = "BEGIN"
+	endProperty   = "END"
+)
 
-// productID marks the cards that an export writes: their ORG is a whole company.
-const productID = "-//Contactbase//Contacts//EN"
+// idProperty has the id of a contact, and is the heading of the ids in an address book.
+var idProperty = propertyOf(contact.ID)
+
+// propertyOf returns the property that has a field of a contact.
+func propertyOf(field string) string {
+	switch field {
+	case contact.Email:
+		return vcard.FieldEmail
+	case contact.Phone:
+		return vcard.FieldTelephone
+	case contact.ExternalID:
+		return vcard.FieldUID
+	case names.Name:
+		return vcard.FieldFormattedName
+	case names.Company:
+		return vcard.FieldOrganization
+	}
+	return "X-CONTACTBASE-" + strings.ToUpper(field)
+}
 
 // isVCard reports whether a file that begins with head is an address book (vCard 2.1 to 4.0).
 func isVCard(head []byte) bool {
-	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte(utf8Mark)))
+	for _, mark := range byteOrderMarks {
+		head = bytes.TrimPrefix(head, []byte(mark))
+	}
 	const begin = "BEGIN:VCARD"
+	head = bytes.TrimSpace(bytes.ReplaceAll(head[:min(len(head), 4*len(begin))], []byte{0}, nil)) // zeros are in UTF-16
 	return len(head) >= len(begin) && bytes.EqualFold(head[:len(begin)], []byte(begin))
 }
 
 // cardRows reads the cards of an address book as rows, below a row of headings.
 type cardRows struct {
-	cards *vcard.Decoder
-	row   int // that was read last
-	begun bool
+	in      *bufio.Reader
+	row     int      // that was read last
+	columns []string // nil before the row of headings
+	ahead   string   // a line that was read, and belongs to the next card
 }
 
-func newCardRows(raw io.Reader) *cardRows {
-	lines := &cardLines{in: bufio.NewReaderSize(transform.NewReader(raw, mixed{}), 64<<10)}
-	return &cardRows{cards: vcard.NewDecoder(lines)}
+func newCardRows(text io.Reader) *cardRows {
+	return &cardRows{in: bufio.NewReaderSize(text, 64<<10)}
 }
 
 // Close implements io.Closer.
@@ -50,78 +71,97 @@ func (r *cardRows) Close() error { return nil }
 
 // Read implements rowReader. The number of a row is that of its card.
 func (r *cardRows) Read() (Row, error) {
-	if !r.begun {
-		r.begun = true
-		return Row{Cells: slices.Clone(cardColumns)}, nil
+	if r.columns == nil {
+		r.columns = []string{idProperty}
+		for _, field := range contact.Fields {
+			r.columns = append(r.columns, field.Name)
+		}
+		return Row{Cells: slices.Clone(r.columns)}, nil
 	}
-	card, err := r.cards.Decode()
-	if card == nil && err != nil {
+	c, refused, err := r.card()
+	if err != nil {
 		return Row{}, err
 	}
 	r.row++
-	switch {
-	case card[tooLarge] != nil:
-		return Row{Number: r.row, Refused: fmt.Sprintf("the card has more than %d KiB", maxCard>>10)}, nil
-	case err != nil:
-		return Row{Number: r.row, Refused: "the card is damaged: " + strings.TrimPrefix(err.Error(), "vcard: ")}, nil
+	cells := []string{c.text(idProperty)}
+	for _, column := range r.columns[1:] {
+		cells = append(cells, protect(c.cell(column))) // from Reader.read
 	}
-	return Row{Number: r.row, Cells: cellsOf(card)}, nil
+	return Row{Number: r.row, Cells: cells, Refused: refused}, nil
 }
 
-// cardLines are the lines of an address book that count, each in one piece, so that the decoder needs little memory for a photograph.
-type cardLines struct {
-	in   *bufio.Reader
-	rest []byte // that is not read yet
-	size int    // of the card
-}
-
-// tooLarge is the property of a card of which the end was left out.
-const tooLarge = "X-TOO-LARGE"
-
-// Read implements io.Reader.
-func (l *cardLines) Read(p []byte) (int, error) {
-	for len(l.rest) == 0 {
-		line, err := l.line()
-		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-			return 0, err
-		}
-		name, isRead := property(line)
-		if !isRead {
-			continue
-		}
-		if name == "BEGIN" {
-			l.size = 0
-		}
-		l.size += len(line)
+// card reads the next card, and why it is refused, "" if it is not. The error is io.EOF after the last one.
+func (r *cardRows) card() (c card, refused string, err error) {
+	line, err := r.next()
+	for err == nil && propertyIn(line) == endProperty { // of no card
+		line, err = r.next()
+	}
+	if err != nil {
+		return card{}, "", err
+	}
+	if propertyIn(line) != beginProperty {
+		refused, r.ahead = "the card has no line BEGIN:VCARD: add it", line
+	}
+	var lines strings.Builder
+	for {
+		line, err := r.next()
 		switch {
-		case l.size <= maxCard || name == "END":
-			l.rest = append([]byte(line), '\n')
-		case l.size-len(line) <= maxCard:
-			l.rest = []byte(tooLarge + ":1\n")
+		case errors.Is(err, io.EOF) || err == nil && propertyIn(line) == beginProperty:
+			r.ahead = line
+			return card{}, "the card has no line END:VCARD: add it", nil
+		case err != nil:
+			return card{}, "", err
+		case propertyIn(line) == endProperty && refused == "":
+			return parseCard(lines.String())
+		case propertyIn(line) == endProperty:
+			return card{}, refused, nil
+		case lines.Len()+len(line) > maxCard:
+			refused = fmt.Sprintf("the card has more than %d KiB: shorten it", maxCard>>10)
+		default:
+			lines.WriteString(withNamedParameters(line) + "\n")
 		}
 	}
-	n := copy(p, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
 }
 
-// read are the properties that an import reads.
-var read = []string{"BEGIN", "END", "PRODID", "FN", "N", "EMAIL", "TEL", "ORG", "UID"}
+// next returns the next line with a property that an import reads.
+func (r *cardRows) next() (string, error) {
+	if line := r.ahead; line != "" {
+		r.ahead = ""
+		return line, nil
+	}
+	for {
+		line, err := r.line()
+		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
+			return "", err
+		}
+		if isRead(propertyIn(line)) {
+			return line, nil
+		}
+	}
+}
 
-// property returns the name of the property in a line, and whether an import reads it.
-func property(line string) (name string, isRead bool) {
-	name = line[:max(strings.IndexAny(line, ":;"), 0)]
-	name = strings.ToUpper(name[strings.LastIndexByte(name, '.')+1:]) // behind its group
-	return name, slices.Contains(read, name)
+// propertyIn returns the name of the property in a line, in capitals and without its group.
+func propertyIn(line string) string {
+	name := line[:max(strings.IndexAny(line, ":;"), 0)]
+	return strings.ToUpper(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// isRead reports whether an import reads a property. Photographs are large.
+func isRead(name string) bool {
+	switch name {
+	case beginProperty, endProperty, vcard.FieldName, vcard.FieldProductID, idProperty:
+		return true
+	}
+	return slices.ContainsFunc(contact.Fields, func(field *contact.Field) bool { return propertyOf(field.Name) == name })
 }
 
 // line returns the next line with those that continue it. It is not longer than maxCard: the rest is cut off.
-func (l *cardLines) line() (string, error) {
+func (r *cardRows) line() (string, error) {
 	var line []byte
 	for {
-		part, err := l.in.ReadSlice('\n')
+		part, err := r.in.ReadSlice('\n')
 		isWhole := !errors.Is(err, bufio.ErrBufferFull)
-		line = append(line, part[:min(len(part), max(maxCard-len(line), 0))]...)
+		line = append(line, part[:min(len(part), max(maxCard+1-len(line), 0))]...)
 		if err != nil && isWhole {
 			return string(line), err
 		}
@@ -129,12 +169,12 @@ func (l *cardLines) line() (string, error) {
 			continue
 		}
 		line = bytes.TrimRight(line, "\r\n")
-		next, _ := l.in.Peek(1)
+		next, _ := r.in.Peek(1)
 		switch isSoft := isQuotedPrintable(line) && bytes.HasSuffix(line, []byte{'='}); {
 		case isSoft:
 			line = line[:len(line)-1]
 		case len(next) > 0 && (next[0] == ' ' || next[0] == '\t'):
-			_, _ = l.in.Discard(1)
+			_, _ = r.in.Discard(1)
 		default:
 			return string(line), nil
 		}
@@ -143,86 +183,5 @@ func (l *cardLines) line() (string, error) {
 
 func isQuotedPrintable(line []byte) bool {
 	params, _, _ := bytes.Cut(line, []byte{':'})
-	return bytes.Contains(bytes.ToUpper(params), []byte("QUOTED-PRINTABLE"))
+	return bytes.Contains(bytes.ToUpper(params), []byte(quotedPrintable))
 }
-
-// cellsOf returns the cells of a card. Several addresses or numbers are a list, those first that people prefer.
-func cellsOf(card vcard.Card) []string {
-	name, company := text(card.Get(vcard.FieldFormattedName)), text(card.Get(vcard.FieldOrganization))
-	if card.Value(vcard.FieldProductID) != productID {
-		company, _, _ = strings.Cut(company, ";") // before the department
-	} else if name == card.Value(vcard.FieldEmail) {
-		name = "" // see cardWriter
-	}
-	if parts := strings.Split(text(card.Get(vcard.FieldName)), ";"); name == "" { // family; given; additional
-		parts = append(parts, "", "", "")
-		name = strings.Join(strings.Fields(parts[1]+" "+parts[2]+" "+parts[0]), " ")
-	}
-	return []string{name, joined(card[vcard.FieldEmail]), joined(card[vcard.FieldTelephone]), company, text(card.Get(vcard.FieldUID))}
-}
-
-// text returns the value of a property, "" for none.
-func text(field *vcard.Field) string {
-	if field == nil {
-		return ""
-	}
-	value := field.Value
-	if strings.EqualFold(field.Params.Get("ENCODING"), "QUOTED-PRINTABLE") || field.Params["QUOTED-PRINTABLE"] != nil {
-		if decoded, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(value))); err == nil {
-			value = string(decoded)
-		}
-	}
-	return strings.TrimSpace(strings.ReplaceAll(value, `\;`, ";"))
-}
-
-// joined returns the values of a property that a card has several times.
-func joined(fields []*vcard.Field) string {
-	fields = slices.Clone(fields)
-	slices.SortStableFunc(fields, func(a, b *vcard.Field) int { return cmp.Compare(preference(a), preference(b)) })
-	var values []string
-	for _, field := range fields {
-		if value := text(field); value != "" {
-			values = append(values, value)
-		}
-	}
-	return strings.Join(values, listSeparators[0])
-}
-
-// preference orders the values of a property: preferred ones, those at work, others, mobile ones.
-func preference(field *vcard.Field) int {
-	switch {
-	case field.Params.HasType("pref") || field.Params.Get("PREF") != "":
-		return 0
-	case field.Params.HasType(vcard.TypeWork):
-		return 1
-	case field.Params.HasType(vcard.TypeCell):
-		return 3
-	}
-	return 2
-}
-
-// cardWriter writes contacts as vCard 3.0, which all address books read.
-type cardWriter struct{ out *bufio.Writer }
-
-// WriteContact writes the card of a contact.
-func (w cardWriter) WriteContact(c *contact.Contact) error {
-	card := vcard.Card{}
-	card.SetValue(vcard.FieldVersion, "3.0")
-	card.SetValue(vcard.FieldProductID, productID)
-	card.SetValue(vcard.FieldFormattedName, cmp.Or(c.Name, c.Email))
-	card.SetName(&vcard.Name{GivenName: c.Name})
-	for name, value := range map[string]string{
-		vcard.FieldEmail: c.Email, vcard.FieldTelephone: c.Phone, vcard.FieldOrganization: c.Company, vcard.FieldUID: c.ExternalID,
-	} {
-		if value != "" {
-			card.SetValue(name, value)
-		}
-	}
-	if err := vcard.NewEncoder(w.out).Encode(card); err != nil {
-		return fmt.Errorf("writing the contact %s: %w", c.ID, err)
-	}
-	return nil
-}
-
-// Close completes the file.
-func (w cardWriter) Close() error { return w.out.Flush() }
