@@ -51,6 +51,12 @@ func Known(heading string) bool {
 // IsID reports whether a heading names the ID that another program gives to a contact, such as "Record ID".
 func IsID(heading string) bool { return parse(heading).field == otherID }
 
+// IsPerson reports whether a heading only names people who are contacts, such as "Subscriber": their names, their addresses or their IDs are below it.
+func IsPerson(heading string) bool {
+	p := parse(heading)
+	return p.field == 0 && p.seen == noun
+}
+
 // All returns the meanings of headings that stand side by side. "Nom", "Nome" and "Name" mean the last name beside a column of first names, and
 // "Nombre" the first name beside one of last names.
 func All(headings []string) []Meaning {
@@ -63,7 +69,7 @@ func All(headings []string) []Meaning {
 		alone |= all[i].alone
 	}
 	for i, p := range all {
-		if p.alone != 0 && alone == first|last && has&alone == 0 {
+		if p.alone != 0 && alone|middle == halves && has&alone == 0 {
 			all[i].field = p.alone
 		}
 	}
@@ -232,6 +238,9 @@ func (r *reading) resolve() parsed {
 		if r.ranks&(1<<Work) == 0 { // as in "Business phone"
 			r.ranks |= 1 << Other
 		}
+	}
+	if found == 0 {
+		return parsed{seen: r.seen}
 	}
 	if _, single := meanings[found]; !single && found != otherID || found&r.allows == 0 {
 		return parsed{}

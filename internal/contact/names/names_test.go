@@ -67,6 +67,8 @@ func TestAll(t *testing.T) {
 		{"First name;Last name;Name", "firstName;lastName;name"},
 		{"Name;Name;Vorname", "lastName;name;firstName"},
 		{"First;Last;Email", "firstName;lastName;email"},
+		{"First;Middle;Last;Home;Work", "firstName;middleName;lastName;;"},
+		{"Middle;Last", ";"},
 		{"Last;Email", ";email"},
 		{"First contact;Last contact", ";"},
 		{"Name;First;Last seen", "name;;"},
@@ -124,6 +126,16 @@ func TestOldNames(t *testing.T) {
 					t.Errorf("%q means %q, not %q", written, got, field)
 				}
 			}
+		}
+	}
+}
+
+// The name of a group of people says nothing about what is below it.
+func TestIsPerson(t *testing.T) {
+	t.Parallel()
+	for heading, want := range map[string]bool{"Subscriber": true, "Der Kunde": true, "Customer ID": false, "Contact": false, "Customer email": false, "Notes": false, "": false, "the": false} {
+		if got := names.IsPerson(heading); got != want {
+			t.Errorf("%q names people: %v", heading, got)
 		}
 	}
 }

@@ -50,7 +50,7 @@ var vocabulary = []struct {
 	{ranked(phone, Mobile), "telemovel telemoveis"},
 	{ranked(phone, Mobile), "mobiel mobieltje mobiele mobieletelefoon gsmnummer gsmnr"},
 
-	{field(company), "company companys org organization organisation employer account accounts firm workplace"},
+	{field(company), "company companys companies organizations organisations org organization organisation employer account accounts firm workplace"},
 	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
 	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise"},
 	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa"},
@@ -79,7 +79,7 @@ var vocabulary = []struct {
 
 	{field(last), "lastname lastnames lname surname surnames familyname familynames namefamily"},
 	{field(last | short), "last"},
-	{field(last | german), "nachname nachnamen familienname familiennamen zuname"},
+	{field(last | german), "nachname nachnamen familienname familiennamen zuname nameadressattypnaturlperson nameadressatentypnaturlperson"},
 	{field(last), "nomdefamille nomfamille nomdusage patronyme"},
 	{field(last), "apellido apellidos primerapellido apellidopaterno"},
 	{field(last), "cognome cognomi"},
@@ -124,7 +124,9 @@ var vocabulary = []struct {
 	{word{noun, every, Unqualified}, "pessoa participante"},
 	{word{noun, every, Unqualified}, "klant klanten persoon deelnemer"},
 	{qualifier(notName&^company, Unqualified), "user users"},
-	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs"},
+	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs custom shorttext"},
+	{qualifier(phone|full|name, Unqualified), "saved public formatted"},
+	{qualifier(every, Unqualified), "adressattyp adressatentyp naturl keineangabe"}, // DATEV
 
 	// Which of several addresses and numbers.
 	{qualifier(prime, Primary), "primary main haupt hauptsachlich hauptsaechlich primare primarer primaere primaerer primar primaer"},

@@ -59,8 +59,11 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 	meanings := names.All(columns)
 	for i, column := range columns {
 		target := cmp.Or(exactly(known, column), meanings[i].Field, calledLike(known, column))
-		if column == idProperty {
+		switch {
+		case column == idProperty:
 			target = ID
+		case target == "" && names.IsPerson(column) && isMostly(contact.Email, i, sample):
+			target = contact.Email
 		}
 		switch {
 		case target == "" && !slices.Contains(written, column):
@@ -145,10 +148,21 @@ var looksLike = map[string]func(value string) bool{
 
 // fits reports whether at least half of the values in a column look like those of a field.
 func fits(target string, column int, sample [][]string) bool {
-	isLike, values, like := looksLike[target], 0, 0
-	if isLike == nil {
+	if looksLike[target] == nil {
 		return true
 	}
+	like, values := count(looksLike[target], column, sample)
+	return 2*like >= values
+}
+
+// isMostly reports whether most values in a column look like those of a field, and there are some.
+func isMostly(target string, column int, sample [][]string) bool {
+	like, values := count(looksLike[target], column, sample)
+	return 2*like > values
+}
+
+// count returns how many values a column has, and how many of them are like some others.
+func count(isLike func(value string) bool, column int, sample [][]string) (like, values int) {
 	for _, cells := range sample {
 		if column >= len(cells) || strings.TrimSpace(cells[column]) == "" {
 			continue
@@ -158,7 +172,7 @@ func fits(target string, column int, sample [][]string) bool {
 			like++
 		}
 	}
-	return 2*like >= values
+	return like, values
 }
 
 // Known returns whether a heading is known: it means a field, is that of an export, or one of others.
