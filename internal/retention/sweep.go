@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/loop"
@@ -195,7 +196,10 @@ func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 	if err := s.deliveries.EraseContacts(s.ctx, ids); err != nil {
 		return 0, err
 	}
-	err = sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
+	err = errors.Join(
+		sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) }),
+		sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return imports.Erase(tx, ids, limit) }),
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -185,8 +185,10 @@ func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats f
 			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
 			continue
 		}
+		id := ""
 		if c := result.Contact; c != nil {
-			o.addRepeat(number, cmp.Or(earlier[c.ID], rows[c.ID]))
+			id = c.ID
+			o.addRepeat(number, cmp.Or(earlier[id], rows[id]), id)
 		}
 		if isSkipped {
 			o.RowsSkipped++
@@ -195,17 +197,17 @@ func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats f
 		o.add(result.Status)
 		o.Warnings += len(p.notes[begun+n])
 		for _, warning := range p.notes[begun+n] {
-			o.notes = append(o.notes, Note{number, warning})
+			o.notes = append(o.notes, Note{number, warning, id})
 		}
 	}
 	return o, nil
 }
 
 // addRepeat adds that a row has the contact of an earlier one, if it has.
-func (o *outcome) addRepeat(row, first int) {
+func (o *outcome) addRepeat(row, first int, id string) {
 	if first != row {
 		o.RowsRepeated++
-		o.notes = append(o.notes, Note{row, fmt.Sprintf("is the same contact as row %d", first)})
+		o.notes = append(o.notes, Note{row, fmt.Sprintf("is the same contact as row %d", first), id})
 	}
 }
 

@@ -28,3 +28,6 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 
 // PruneSQL are the statements that delete what is not needed any more.
 var PruneSQL = pruneSQL
+
+// EraseSQL deletes notes about deleted contacts.
+const EraseSQL = eraseSQL

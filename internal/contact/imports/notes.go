@@ -14,6 +14,8 @@ import (
 type Note struct {
 	Row  int    `json:"row"` // as a spreadsheet shows it
 	Text string `json:"text"`
+
+	contact string // the id of the row's contact: a warning quotes its values
 }
 
 // MaxNotes is the maximum number of notes of an import that are kept. All are counted.
@@ -38,13 +40,30 @@ func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
-	encoded, err := json.Marshal(notes)
+	rows := make([][3]any, len(notes))
+	for n, note := range notes {
+		rows[n] = [3]any{note.Row, note.Text, note.contact}
+	}
+	encoded, err := json.Marshal(rows)
 	return []sqlite.Statement{{
-		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`) SELECT ?1, ?2, `value` ->> 'row', `value` ->> 'text' FROM json_each(?3) " +
+		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`, `contact`) " +
+			"SELECT ?1, ?2, `value` ->> 0, `value` ->> 1, `value` ->> 2 FROM json_each(?3) " +
 			"LIMIT max(?4 - (SELECT count(*) FROM `_importNotes` WHERE `import` = ?1), 0)",
 		Args: []any{i.ID, i.Tenant, string(encoded), MaxNotes},
 	}}, err
 }
+
+// Erase deletes up to limit notes about deleted contacts, and returns how many it deleted.
+func Erase(tx core.App, contacts []string, limit int) (int, error) {
+	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: eraseSQL, Args: []any{sqlite.List(contacts), limit}}})
+	if err != nil {
+		return 0, fmt.Errorf("erasing warnings about contacts: %w", err)
+	}
+	return int(deleted[0]), nil
+}
+
+const eraseSQL = "DELETE FROM `_importNotes` WHERE rowid IN " +
+	"(SELECT rowid FROM `_importNotes` WHERE `contact` != '' AND `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)"
 
 // repeats returns the earlier rows that have changed the contacts of rows, and keeps these rows, in the transaction of tx.
 func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int, error) {

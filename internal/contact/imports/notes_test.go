@@ -93,3 +93,31 @@ func TestOldestByPhone(t *testing.T) {
 		t.Errorf("changed are %v (%v)", changed, err)
 	}
 }
+
+// A warning quotes values of a contact, and goes with it.
+func TestNotesOfDeletedContactsGo(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	stored := store(t, app, testkit.Tenant(t, app, "Acme"), "name,email\nAnn,a@example.com; other@example.com\nBob,b@example.com; third@example.com\n")
+	begin(t, app, stored, "", start)
+	if done := work(t, app, stored.ID); done.Warnings != 2 {
+		t.Fatalf("the import is %+v", done)
+	}
+	ann, err := app.FindFirstRecordByData("contacts", "name", "Ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Delete(ann); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Sweep(t, app)
+	if notes := find(t, app, stored.ID).Notes; len(notes) != 1 || notes[0].Row != 3 || !strings.Contains(notes[0].Text, "third@") {
+		t.Errorf("left are %+v", notes)
+	}
+	var plan []struct {
+		Detail string `db:"detail"`
+	}
+	if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + strings.NewReplacer("?1", "'[]'", "?2", "1").Replace(imports.EraseSQL)).All(&plan); err != nil || !strings.Contains(fmt.Sprint(plan), "idx__importNotes_contact") {
+		t.Errorf("the plan is %v (%v)", plan, err)
+	}
+}
