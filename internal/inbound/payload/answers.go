@@ -2,6 +2,7 @@ package payload
 
 import (
 	"encoding/json"
+	"slices"
 
 	"contactbase/internal/contact/names"
 )
@@ -37,15 +38,22 @@ type filledForm struct {
 	values []any
 }
 
-// questionTypes are the types of questions that mean a field, at Typeform and Tally.
-var questionTypes = map[string]string{
-	"email": names.Email, "INPUT_EMAIL": names.Email, "phone_number": names.Phone, "INPUT_PHONE_NUMBER": names.Phone,
+// add adds a question, if there is work left for reading its label and type.
+func (f *filledForm) add(w *work, label, kind string, value any) bool {
+	f.labels, f.types, f.values = append(f.labels, label), append(f.types, typeOf(kind, label, value)), append(f.values, value)
+	return w.spend(16 + (len(label)+len(kind))/4)
 }
 
-// add adds a question, if there is work left for reading its label.
-func (f *filledForm) add(w *work, label, kind string, value any) bool {
-	f.labels, f.types, f.values = append(f.labels, label), append(f.types, questionTypes[kind]), append(f.values, value)
-	return w.spend(16 + len(label)/4)
+// typeOf returns the field that a question's type means, such as INPUT_EMAIL and phone_number, "" for most. A question for a name, such as
+// "Contact", has the type of its answer.
+func typeOf(kind, label string, value any) string {
+	if field := names.Of(kind).Field; field == names.Email || field == names.Phone {
+		return field
+	}
+	if names.Of(label).Field == names.Name {
+		return shapeOf(answerText(names.Name, value))
+	}
+	return ""
 }
 
 func (f *filledForm) read(w *work, v any) bool {
@@ -137,28 +145,19 @@ func titlesOf(w *work, group map[string]any, titles map[string]string) bool {
 	return true
 }
 
-// answerTo returns the text for a field, and whether there is a question for it. Labels count more than types: a form may ask for the
-// address of a friend.
+// answerTo returns the text for a field, and whether there is a question for it.
 func (f *filledForm) answerTo(field string) (text string, found bool) {
-	groups := byField(f.labels)
-	var typed []int
-	for i, kind := range f.types {
-		if kind == field && !names.Known(f.labels[i]) {
-			typed = append(typed, i)
-		}
-	}
-	if text, found = f.first(field, append(groups[field], typed...)); text != "" {
-		return text, found
-	}
+	groups := f.byField()
+	text, found = f.first(field, groups[field])
 	if field == names.Name {
 		var parts [3]string
 		for i, half := range names.Halves {
 			part, asked := f.first(half, groups[half])
 			parts[i], found = part, found || asked
 		}
-		return names.Join(parts), found
+		return nameOf(text, parts), found
 	}
-	if found || names.Known(field) {
+	if found || isField(field) || names.IsHalf(field) {
 		return text, found
 	}
 	for i, label := range f.labels {
@@ -169,18 +168,30 @@ func (f *filledForm) answerTo(field string) (text string, found bool) {
 	return "", false
 }
 
+// byField groups the questions by field. One with a type means nothing else, whatever its label, but comes after those whose label means the
+// field: a form may ask for the address of a friend.
+func (f *filledForm) byField() map[string][]int {
+	labels, typed := slices.Clone(f.labels), map[string][]int{}
+	for i, kind := range f.types {
+		if kind != "" && names.Of(labels[i]).Field != kind {
+			labels[i], typed[kind] = "", append(typed[kind], i)
+		}
+	}
+	groups := byField(labels)
+	for kind, questions := range typed {
+		groups[kind] = append(groups[kind], questions...)
+	}
+	return groups
+}
+
 // first returns the first text among the answers.
 func (f *filledForm) first(field string, questions []int) (text string, found bool) {
 	for _, i := range questions {
-		if f.types[i] != "" && f.types[i] != field {
-			continue
-		}
-		found = true
 		if text = answerText(field, f.values[i]); text != "" {
 			return text, true
 		}
 	}
-	return "", found
+	return "", len(questions) > 0
 }
 
 // answerText returns the text of an answer. A box that is ticked has none.

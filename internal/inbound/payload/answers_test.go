@@ -37,6 +37,25 @@ func TestAnswer(t *testing.T) {
 		{"@answer:phone", `{"answers":[{"type":"phone_number","phone_number":"+1"}]}`, "+1"},
 		{"@answer:email", `{"answers":[5,{"type":"email","email":"a@example.com","field":7}],"definition":{"fields":[5,{"title":"Email"}]}}`, "a@example.com"},
 		{"x.@answer:email", `{"x":"a@example.com"}`, "missing"},
+
+		// A question's type counts whatever its label is, and the shape of an answer where a name is asked for.
+		{"@answer:email", `[{"label":"Contact","type":"INPUT_EMAIL","value":"a@example.com"}]`, "a@example.com"},
+		{"@answer:name", `[{"label":"Contact","type":"INPUT_EMAIL","value":"a@example.com"}]`, "missing"},
+		{"@answer:Contact", `[{"label":"Contact","type":"INPUT_EMAIL","value":"a@example.com"}]`, "a@example.com"},
+		{"@answer:email", `[{"label":"Company","type":"EmailInput","value":"a@example.com"}]`, "a@example.com"},
+		{"@answer:company", `[{"label":"Company","type":"email","value":"a@example.com"}]`, "missing"},
+		{"@answer:phone", `[{"label":"E-mail or phone","type":"tel","value":"+1"}]`, "+1"},
+		{"@answer:email", `[{"label":"Email","type":"INPUT_PHONE_NUMBER","value":"+1"},{"label":"Email","value":"a@example.com"}]`, "a@example.com"},
+		{"@answer:email", `[{"label":"A friend","type":"INPUT_EMAIL","value":"b@example.com"},{"label":"Home e-mail","value":"a@example.com"}]`, "a@example.com"},
+		{"@answer:email", `{"answers":[{"type":"email","email":"a@example.com","field":{"id":"q"}}],"definition":{"fields":[{"id":"q","title":"Contact"}]}}`, "a@example.com"},
+		{"@answer:email", `{"q4_contact":"a@example.com","q3_name":{"first":"Ada","last":"King"}}`, "a@example.com"},
+		{"@answer:name", `{"q4_contact":"a@example.com","q3_name":{"first":"Ada","last":"King"}}`, "Ada King"},
+		{"@answer:email", `{"Contact":["a@example.com"]}`, "a@example.com"},
+		{"@answer:name", `{"Contact":["a@example.com"]}`, "missing"},
+		{"@answer:phone", `[{"question":"Contact","answer":"+44 20 7946 0123"}]`, "+44 20 7946 0123"},
+		{"@answer:name", `[{"question":"Contact","answer":"Ada 2"}]`, "Ada 2"},
+		{"@answer:name", `{"Name":"Ada","Surname":"King"}`, "Ada King"},
+		{"@answer:name", `{"Your name":"Ada King","Your surname":"King"}`, "Ada King"},
 	} {
 		root, err := parseJSON([]byte(c.body))
 		if err != nil {

@@ -47,6 +47,15 @@ type Item struct {
 // IsEvent reports whether the item is an event of another Contactbase.
 func (it *Item) IsEvent() bool { return it.Changed != nil }
 
+// inLine puts the names of the person and of the company in one line each.
+func (it *Item) inLine() {
+	for _, name := range []string{fieldName, fieldCompany} {
+		if text, ok := it.Fields[name].(string); ok {
+			it.Fields[name] = inLine(text)
+		}
+	}
+}
+
 // finish checks the action, and sets how to find the contact: by its id alone if it was sent, otherwise by externalId, then by email.
 func (it *Item) finish() {
 	switch {
@@ -101,6 +110,7 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 	}
 	p.Names = arrived(root)
 	for i := range p.Items {
+		p.Items[i].inLine()
 		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
 	}

@@ -93,9 +93,12 @@ func (r *reading) item(v any) Item {
 	var skipped []string
 	for _, t := range r.fields {
 		text, found, isOther, err := r.first(v, t.sources)
-		if err != nil {
+		if err != nil && !IsOptional(t.name) {
 			it.fail(err, t.name)
 			return it
+		}
+		if err != nil {
+			it.Warnings = append(it.Warnings, t.name+" ignored: it "+err.Message)
 		}
 		if isOther {
 			skipped = append(skipped, t.name)

@@ -159,10 +159,14 @@ func TestMapping(t *testing.T) {
 
 		{"an event of ours is a payload like any other", `{"fields":{"email":"data.email"}}`,
 			`{"id":"evt_1","type":"contact.deleted","timestamp":"t","data":{"id":"x","email":"a@example.com"}}`, []Item{item(a)}, false},
-		{"a value that is far too long", `{"fields":{"email":"e","plan":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
+		{"a value that is far too long", `{"fields":{"email":"e","name":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
 			[]Item{with(item(a), func(it *Item) {
-				it.Match, it.Err = nil, wrong("plan", fault.CodeTooLong, "must have at most 65536 bytes").Err
+				it.Match, it.Err = nil, wrong("name", fault.CodeTooLong, "must have at most 65536 bytes").Err
 			})}, false},
+		{"an optional value that is far too long", `{"fields":{"email":"e","plan":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
+			[]Item{with(item(a), func(it *Item) { it.Warnings = []string{"plan ignored: it must have at most 65536 bytes"} })}, false},
+		{"a name of two lines", `{"fields":{"email":"e","name":"p"}}`, `{"e":"a@example.com","p":"Ada\nKing"}`,
+			[]Item{with(item(a), func(it *Item) { it.Fields["name"] = "Ada King" })}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

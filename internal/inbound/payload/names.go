@@ -2,8 +2,11 @@ package payload
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -15,6 +18,7 @@ const (
 	fieldName       = "name"
 	FieldEmail      = "email"
 	FieldPhone      = "phone"
+	fieldCompany    = "company"
 	FieldExternalID = "externalId"
 	FieldID         = "id"
 	fieldAction     = "action"
@@ -22,6 +26,11 @@ const (
 
 // ignored are the read-only properties of a contact, which clients may send back.
 var ignored = map[string]bool{"createdAt": true, "updatedAt": true}
+
+// IsOptional reports whether a contact can do without a property. The others say which contact it is.
+func IsOptional(name string) bool {
+	return name == FieldPhone || name == fieldCompany || !isField(name) && name != FieldID
+}
 
 // byField groups labels by the field that they mean, in the order in which they count: the field's own exact name, then by rank, then as they
 // come.
@@ -61,36 +70,68 @@ func (it *Item) matchID(id string) {
 
 // parts are where an object has a text for a field, as for Jotform's phone numbers and a company with an ID.
 var parts = map[string][]string{
-	names.Name: {"full", "value"}, names.Phone: {"full", "value"}, names.Company: {"name", "value"}, names.Email: {"value"},
+	names.Name: {"full", "value"}, names.Phone: {"full", "value", "number"}, names.Company: {"name", "value"}, names.Email: {"value"},
 	names.FirstName: {"value"}, names.LastName: {"value"},
 }
 
-// valueOf returns what scalar does, and for an object the text in it that is meant for the field.
+// valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its first text.
 func valueOf(field string, v any) (any, *fault.Field) {
-	obj, ok := v.(map[string]any)
-	if !ok {
-		return scalar(v)
-	}
-	if field == names.Name {
-		if joined := nameIn(obj); joined != "" {
-			return joined, nil
+	switch v := v.(type) {
+	case []any:
+		if text := listed(field, v); text != nil {
+			return text, nil
 		}
-	}
-	for _, part := range parts[field] {
-		if text, wrong := scalar(obj[part]); wrong == nil && text != nil {
+	case map[string]any:
+		if text := within(field, v); text != nil {
 			return text, nil
 		}
 	}
 	return scalar(v)
 }
 
-// nameIn joins the halves of a name in an object, such as {"first": …, "last": …}.
+// listed returns the text of the primary element of a list or, without one, the first text, nil if none.
+func listed(field string, list []any) (first any) {
+	for _, el := range list {
+		text, _ := valueOf(field, el)
+		obj, _ := el.(map[string]any)
+		if text != nil && obj["primary"] == true {
+			return text
+		}
+		if first == nil {
+			first = text
+		}
+	}
+	return first
+}
+
+// within returns the text in an object that is meant for the field, nil if none.
+func within(field string, obj map[string]any) any {
+	if field == names.Name {
+		if name := nameIn(obj); name != "" {
+			return name
+		}
+	}
+	called := slices.Clone(parts[field])
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		if names.Of(key).Field == field {
+			called = append(called, key)
+		}
+	}
+	for _, key := range called {
+		if text, _ := scalar(obj[key]); text != nil {
+			return text
+		}
+	}
+	return nil
+}
+
+// nameIn returns the name in an object, such as {"first": …, "last": …}.
 func nameIn(obj map[string]any) string {
 	var joined [3]string
 	for i, half := range names.Halves {
 		var called []string
 		for key := range obj {
-			if names.Of("name "+key).Field == half {
+			if names.Of(key).Field == half || names.Of("name "+key).Field == half {
 				called = append(called, key)
 			}
 		}
@@ -101,5 +142,44 @@ func nameIn(obj map[string]any) string {
 			}
 		}
 	}
-	return names.Join(joined)
+	whole, _ := scalar(obj[fieldName])
+	text, _ := whole.(string)
+	return nameOf(text, joined)
+}
+
+// nameOf returns the name of a person from a whole name and its parts, each of which may be "". A whole name that lacks the last name is
+// only the first name.
+func nameOf(whole string, parts [3]string) string {
+	switch {
+	case whole == "", strings.EqualFold(whole, parts[0]):
+		return names.Join(parts)
+	case parts[0] == "" && parts[2] != "" && !hasWords(whole, parts[2]):
+		return names.Join([3]string{whole, parts[1], parts[2]})
+	}
+	return whole
+}
+
+// hasWords reports whether a text has these words, in their order and in any case.
+func hasWords(text, words string) bool {
+	fold := func(s string) string {
+		isBetween := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
+		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), isBetween), " ") + " "
+	}
+	return strings.Contains(fold(text), fold(words))
+}
+
+var (
+	addressShape = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
+	numberShape  = regexp.MustCompile(`^\+?[0-9 ()./-]{7,}$`)
+)
+
+// shapeOf returns the field that a text looks like, which is not a name: an email address or a phone number, "" for other text.
+func shapeOf(text string) string {
+	switch {
+	case addressShape.MatchString(text):
+		return names.Email
+	case numberShape.MatchString(text):
+		return names.Phone
+	}
+	return ""
 }

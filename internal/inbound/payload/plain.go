@@ -1,7 +1,9 @@
 package payload
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -12,8 +14,8 @@ import (
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
 //   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
-//   - A list, or an object without a value for the field, fails the item under a field's own name; under another it is ignored with a
-//     warning, since many senders use an object for "organization".
+//   - Of a list, one value counts, and of an object the one for the field. If there is none, it fails the item under the own name of a field
+//     that a contact needs; under another it is ignored with a warning, since many senders use an object for "organization".
 func plainItem(obj map[string]any, own []string) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
@@ -49,24 +51,40 @@ type plainReading struct {
 // findNames finds the names with a meaning. An object may have tens of thousands of others.
 func (r *plainReading) findNames(own []string) {
 	r.called = map[string][]string{}
-	var known []string
+	var known, shaped []string
 	for name := range r.obj {
 		switch {
 		case fieldLike(name) != "":
 			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
 		case isAction(name):
 			r.action = append(r.action, name)
-		case names.Known(name) && !slices.Contains(own, name):
+		case !names.Known(name) || slices.Contains(own, name):
+		case r.shape(name) != "":
+			shaped = append(shaped, name)
+		default:
 			known = append(known, name)
 		}
 	}
 	slices.Sort(known)
+	slices.Sort(shaped)
 	slices.Sort(r.action)
 	for field, group := range byField(known) {
 		for _, i := range group {
 			r.called[field] = append(r.called[field], known[i])
 		}
 	}
+	for _, name := range shaped {
+		r.called[r.shape(name)] = append(r.called[r.shape(name)], name)
+	}
+}
+
+// shape returns the field that the value of a name such as "contact" looks like, "" if it may be a name. The field's own name is always one.
+func (r *plainReading) shape(name string) string {
+	text, _ := r.obj[name].(string)
+	if text == "" || names.Fold(name) == fieldName || names.Of(name).Field != fieldName {
+		return ""
+	}
+	return shapeOf(strings.TrimSpace(text))
 }
 
 // unnamed are the fields that have no names but their own. A field that is added to the contacts may be one.
@@ -92,7 +110,7 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 	for _, name := range r.called[field] {
 		r.used[name] = true
 		text, wrong := valueOf(field, r.obj[name])
-		if wrong != nil && isField(field) && names.Fold(name) == names.Fold(field) {
+		if wrong != nil && isField(field) && !IsOptional(field) && names.Fold(name) == names.Fold(field) {
 			r.fail(wrong, field)
 			return nil, false
 		}
@@ -103,6 +121,9 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		sent = true
 		if value == nil {
 			value = text
+			if list, _ := r.obj[name].([]any); len(list) > 1 {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("only one of %d values is read: %s", len(list), some([]string{name})))
+			}
 		}
 	}
 	return value, sent
@@ -114,16 +135,17 @@ func (r *plainReading) takeField(field string) {
 	}
 }
 
-// takeName fills in the name from its parts.
+// takeName fills in the name from its parts, or the rest of it.
 func (r *plainReading) takeName() {
 	var parts [3]string
 	for i, part := range names.Halves {
 		value, _ := r.take(part)
 		parts[i], _ = value.(string)
 	}
-	if joined := names.Join(parts); joined != "" && r.Fields[fieldName] == nil {
-		r.Fields[fieldName] = joined
-	} else if _, sent := r.obj[fieldName]; sent && joined == "" && r.Fields[fieldName] == nil {
+	whole, _ := r.Fields[fieldName].(string)
+	if name := nameOf(whole, parts); name != "" {
+		r.Fields[fieldName] = name
+	} else if _, sent := r.obj[fieldName]; sent {
 		r.Fields[fieldName] = nil
 	}
 }

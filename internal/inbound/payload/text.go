@@ -46,6 +46,12 @@ func textOf(s string) (any, *fault.Field) {
 	return s, nil
 }
 
+// inLine returns a text in one line: line breaks and tabs become spaces.
+func inLine(text string) string {
+	isBreak := func(r rune) bool { return strings.ContainsRune("\t\n\v\f\r\u0085\u2028\u2029", r) }
+	return strings.Join(strings.FieldsFunc(text, isBreak), " ")
+}
+
 // actionOf recognises the two actions that senders know, in any case. Other text is only truncated, for a message.
 func actionOf(v any) contact.Action {
 	text, ok := v.(string)
