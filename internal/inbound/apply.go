@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -125,7 +126,13 @@ func (r Result) explain(item readItem) Result {
 	case r.Error.Code == fault.InUse:
 		r.Error = fault.New(fault.InUse, "the contact cannot be deleted: "+r.Error.Message)
 	case r.Error.Fields != nil:
-		r.Error = invalid(r.Error.Fields)
+		faults := maps.Clone(r.Error.Fields)
+		for name := range faults { // a value that does not fit is not missing
+			if wrong, ok := item.create.leftOut[name]; ok {
+				faults[name] = wrong
+			}
+		}
+		r.Error = invalid(faults)
 		if r.Error.Fields["name"].Code == fault.CodeRequired && len(item.Missing) > 0 {
 			r.Error.Message += "; " + payload.MissingWarning(item.Missing)
 		}

@@ -22,6 +22,7 @@ type readItem struct {
 type write struct {
 	changes  contact.Changes
 	warnings []string     // about the changes
+	leftOut  fault.Fields // why values are not among the changes
 	invalid  fault.Fields // why the changes cannot be written
 }
 
@@ -94,8 +95,8 @@ func foreignRelations(app core.App, item payload.Item) (names []string, err erro
 	return names, err
 }
 
-// writeOf turns an item's properties into changes. An invalid phone number is only a warning: the contact matters more. The errors
-// of the properties are in the result; the other error is a defect of this program.
+// writeOf turns an item's properties into changes. Optional values that do not fit are left out with a warning: the contact matters more. The
+// errors of the others are in the result; the other error is a defect of this program.
 func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
 	input, _, err := contact.CustomInput(app, extra)
 	if err != nil {
@@ -104,13 +105,24 @@ func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
 	maps.Copy(input, fields)
 	var faults fault.Fields
 	w.changes, err = contact.ParseChanges(app, input)
-	if errors.As(err, &faults) && faults[payload.FieldPhone].Code != "" {
-		w.warnings = []string{"phone ignored: it " + faults[payload.FieldPhone].Message}
-		delete(input, payload.FieldPhone)
+	if errors.As(err, &faults) {
+		w.leaveOut(faults, input)
 		w.changes, err = contact.ParseChanges(app, input)
 	}
 	if errors.As(err, &faults) {
 		w.invalid, err = faults, nil
 	}
 	return w, err
+}
+
+// leaveOut removes the optional values that do not fit.
+func (w *write) leaveOut(faults fault.Fields, input map[string]any) {
+	w.leftOut = fault.Fields{}
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		if payload.IsOptional(name) {
+			w.leftOut[name] = faults[name]
+			w.warnings = append(w.warnings, name+" ignored: it "+faults[name].Message)
+			delete(input, name)
+		}
+	}
 }

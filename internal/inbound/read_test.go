@@ -1,11 +1,13 @@
 package inbound_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/testkit"
 )
 
@@ -62,6 +64,73 @@ func TestNationalPhones(t *testing.T) {
 		outcome, err := request.Preview(app)
 		if err != nil || outcome.Results[0].Contact.Phone != want || (len(outcome.Results[0].Warnings) == 0) != (want != "") {
 			t.Errorf("in %q: got %+v, %v", country, outcome, err)
+		}
+	}
+}
+
+// An optional value that does not fit is left out, and the contact is kept. What says which contact it is must fit.
+func TestOptionalValuesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.AddFields(t, app, &core.NumberField{Name: "age"}, &core.TextField{Name: "plan", Max: 3})
+	mapping, err := payload.ParseMapping([]byte(`{"fields":{"name":"n","email":"e","company":"c","age":"a","plan":"p"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook := &inbound.Webhook{TenantID: testkit.Tenant(t, app, "Acme"), Access: inbound.AccessUpsert}
+	mapped := &inbound.Webhook{TenantID: webhook.TenantID, Access: inbound.AccessUpsert, Mapping: mapping}
+	preview := func(webhook *inbound.Webhook, body string) inbound.Result {
+		t.Helper()
+		request, err := inbound.Read(app, webhook, "application/json", []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome, err := request.Preview(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcome.Results[0]
+	}
+	long := strings.Repeat("x", 256)
+	for _, got := range []inbound.Result{
+		preview(webhook, `{"name":"Ada\r\nKing","email":"ada@example.com","company":"`+long+`","age":"old","plan":"large","phone":"none"}`),
+		preview(mapped, `{"n":"Ada\nKing","e":"ada@example.com","c":"`+long+`","a":"old","p":"large"}`),
+	} {
+		warnings := strings.Join(got.Warnings, "\n")
+		if got.Contact == nil || got.Contact.Name != "Ada King" || got.Contact.Company != "" {
+			t.Errorf("got %+v", got)
+		}
+		for _, name := range []string{"age", "company", "plan"} {
+			if !strings.Contains(warnings, name+" ignored: it ") {
+				t.Errorf("%s is not in %s", name, warnings)
+			}
+		}
+	}
+	for field, body := range map[string]string{
+		"name":       `{"name":"` + long + `","email":"ada@example.com"}`,
+		"email":      `{"name":"Ada","email":"ada"}`,
+		"externalId": `{"name":"Ada","externalId":"` + long + `"}`,
+	} {
+		if got := preview(webhook, body); got.Error == nil || got.Error.Fields[field].Code == "" {
+			t.Errorf("%s: got %+v", field, got)
+		}
+	}
+}
+
+// A new contact without a required value that did not fit fails for what is wrong with the value.
+func TestRequiredValueThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.AddFields(t, app, &core.TextField{Name: "plan", Max: 3, Required: true})
+	webhook := &inbound.Webhook{TenantID: testkit.Tenant(t, app, "Acme"), Access: inbound.AccessUpsert}
+	for body, want := range map[string]string{`{"name":"Ada","plan":"large"}`: "no more than 3", `{"name":"Ada"}`: "plan: "} {
+		request, err := inbound.Read(app, webhook, "application/json", []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome, err := request.Preview(app)
+		if err != nil || outcome.Failed != 1 || !strings.Contains(outcome.Results[0].Error.Message, want) {
+			t.Errorf("%s: got %+v, %v", body, outcome, err)
 		}
 	}
 }
