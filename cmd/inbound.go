@@ -12,10 +12,21 @@ import (
 
 var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "verifyScheme", "disabled", "lastUsed"}
 
+// inboundRow shows an inbound webhook in a list. Without a secret, a scheme verifies nothing, so that it is not shown.
+func inboundRow(record *core.Record) row {
+	shown := columns(record, inboundColumns...)
+	for i := range shown {
+		if shown[i].name == "verifyScheme" && record.GetString("verifySecret") == "" {
+			shown[i].value = nil
+		}
+	}
+	return shown
+}
+
 // NewInboundCommand returns the command that manages inbound webhooks.
 func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
-		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundColumns...), inboundRotate(app),
+		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundRow), inboundRotate(app),
 		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately", inbound.CollectionName, "inbound webhook"))
 }
 

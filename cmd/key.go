@@ -19,7 +19,7 @@ var keyColumns = []string{"id", "tenant", "name", "prefix", "permissions", "expi
 // NewKeyCommand returns the command that manages API keys.
 func NewKeyCommand(app core.App) *cobra.Command {
 	return group("key", "Manage API keys", keyCreate(app),
-		listCommand(app, "key", "List the API keys", credential.CollectionName, keyColumns...), keyRevoke(app), keyRotate(app))
+		listCommand(app, "key", "List the API keys", credential.CollectionName, showing(keyColumns...)), keyRevoke(app), keyRotate(app))
 }
 
 func keyCreate(app core.App) *cobra.Command {

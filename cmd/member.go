@@ -20,7 +20,7 @@ var memberColumns = []string{"id", "tenant", "email", "name", "role", "notify", 
 // NewMemberCommand returns the command that manages the members of tenants.
 func NewMemberCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
-		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, memberColumns...),
+		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, showing(memberColumns...)),
 		deleteCommand(app, deliveries, "member", "Delete a member, whose sessions end immediately", member.CollectionName, "member"))
 }
 

@@ -38,7 +38,7 @@ func create(app core.App, collection, what string, values map[string]any) (*core
 }
 
 // listCommand returns the command of a resource that lists its records, with --tenant only those of a tenant.
-func listCommand(app core.App, resource, short, collection string, names ...string) *cobra.Command {
+func listCommand(app core.App, resource, short, collection string, show func(*core.Record) row) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
 		Use:     "list",
@@ -53,11 +53,16 @@ func listCommand(app core.App, resource, short, collection string, names ...stri
 				}
 				filter["tenant"] = t.Id
 			}
-			return listRecords(command, app, collection, filter, func(record *core.Record) row { return columns(record, names...) })
+			return listRecords(command, app, collection, filter, show)
 		}),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
 	return command
+}
+
+// showing returns a function that shows these fields of a record.
+func showing(names ...string) func(*core.Record) row {
+	return func(record *core.Record) row { return columns(record, names...) }
 }
 
 // listRecords prints the records of a collection in the order of their creation.

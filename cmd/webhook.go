@@ -24,7 +24,7 @@ var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter",
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, webhookColumns...), webhookRotate(app),
+		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, showing(webhookColumns...)), webhookRotate(app),
 		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }

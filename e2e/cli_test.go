@@ -292,6 +292,12 @@ func TestInboundCommands(t *testing.T) {
 	if got := c.do(http.MethodPost, "/api/hooks/"+str(t, signed, "token"), `{"name":"Ada"}`); got.status != 401 || got.code() != "invalid_signature" || signed["verifyScheme"] != "shopify" {
 		t.Errorf("without a signature, %v returns %s", signed, got)
 	}
+	unsigned := i.one("inbound", "create", "Acme", "--mapping", `{"preset":"typeform"}`)
+	for _, listed := range i.many("inbound", "list") { // without a secret, nothing is verified
+		if want := map[any]any{signed["id"]: "shopify"}[listed["id"]]; listed["verifyScheme"] != want || unsigned["verifyScheme"] != "typeform" {
+			t.Errorf("%v is listed, and %v created", listed, unsigned)
+		}
+	}
 	if got := c.do(http.MethodGet, "/api/hooks/"+next, ""); got.status != 401 {
 		t.Errorf("a deleted address returns %s", got)
 	}

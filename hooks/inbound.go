@@ -20,16 +20,31 @@ import (
 const removeVerifySecret = "-"
 
 func bindInbound(app core.App) {
+	app.OnRecordCreateRequest(inbound.CollectionName).BindFunc(noteScheme)
 	app.OnRecordCreate(inbound.CollectionName).BindFunc(mintToken)
 	app.OnRecordUpdate(inbound.CollectionName).BindFunc(keepToken)
 	app.OnRecordValidate(inbound.CollectionName).BindFunc(validateInbound)
 	app.OnRecordEnrich(inbound.CollectionName).BindFunc(showTokenOnce)
 }
 
+// schemeSent is the custom value that marks a record whose request has a scheme, perhaps an empty one.
+const schemeSent = "@schemeSent"
+
+func noteScheme(e *core.RecordRequestEvent) error {
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil {
+		return e.BadRequestError("The request body could not be read.", err)
+	}
+	if _, isSent := sent["verifyScheme"]; isSent {
+		e.Record.SetRaw(schemeSent, true)
+	}
+	return e.Next()
+}
+
 func mintToken(e *core.RecordEvent) error {
 	credential.MintToken(e.Record)
 	e.Record.Set("lastUsed", "")
-	if e.Record.GetString("verifyScheme") == "" {
+	if e.Record.GetString("verifyScheme") == "" && e.Record.GetRaw(schemeSent) == nil {
 		e.Record.Set("verifyScheme", presetScheme(e.Record))
 	}
 	if err := sealVerifySecret(e.App, e.Record); err != nil {

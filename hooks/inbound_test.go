@@ -21,6 +21,7 @@ func TestVerifyScheme(t *testing.T) {
 			{`"mapping":{"preset":"typeform"},"verifyScheme":"typeform"`, "typeform"},
 			{`"mapping":{"preset":"typeform","fields":{"company":"c"}},"verifySecret":"s"`, "typeform"},
 			{`"mapping":{"preset":"typeform"},"verifyScheme":"x-signature","verifySecret":"s"`, "x-signature"},
+			{`"mapping":{"preset":"typeform"},"verifyScheme":"","verifySecret":"s"`, ""},
 			{`"mapping":{"preset":"jotform"},"verifySecret":"s"`, ""},
 			{`"mapping":{"fields":{"email":"e"}}`, ""},
 			{`"verifyScheme":"shopify"`, "The scheme needs the secret"},

@@ -173,7 +173,7 @@ function schemeOf(preset) {
 /**
  * The secret with which the sender signs, and how it does.
  *
- * @param {{ preset: string, verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} data
+ * @param {{ verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} data
  * @param {boolean} isNew
  */
 function signingFields(data, isNew) {
@@ -186,13 +186,7 @@ function signingFields(data, isNew) {
                 ? "Optional. If set, requests without a valid signature are rejected."
                 : "Leave empty to keep the current secret. Enter - to remove it.",
         }),
-        selectField(
-            "How does the sender sign?",
-            data,
-            "verifyScheme",
-            () => (isNew && schemeOf(data.preset) ? verifySchemes.slice(1) : verifySchemes), // a new one gets its preset's
-            { help: "Applies only with a secret." },
-        ),
+        selectField("How does the sender sign?", data, "verifyScheme", () => verifySchemes, { help: "Applies only with a secret." }),
     );
 }
 
