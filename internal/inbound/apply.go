@@ -47,7 +47,11 @@ func (r *Request) Preview(app core.App) (*Outcome, error) {
 	return r.outcome(results, true, err)
 }
 
-var errNoDeletion = fault.New(fault.InvalidAction, "deletions need the access level full")
+// Why items are ignored.
+var (
+	errNoDeletion = fault.New(fault.InvalidAction, "deletions need the access level full")
+	errNothing    = fault.New(fault.ValidationFailed, "the preset takes no contact from the request")
+)
 
 // contactItems returns what the items do to the contacts.
 func (r *Request) contactItems() []contact.Item {
@@ -57,6 +61,8 @@ func (r *Request) contactItems() []contact.Item {
 		switch {
 		case item.Err != nil:
 			items[i].Wrong = item.Err
+		case item.Ignored:
+			items[i].Wrong = errNothing
 		case item.Action == contact.Delete && r.webhook.Access != AccessFull:
 			items[i].Wrong = errNoDeletion
 		case item.update.invalid != nil:
@@ -115,6 +121,8 @@ func resultOf(item readItem, done contact.Result) Result {
 func (r Result) explain(item readItem) Result {
 	r.Warnings = append(r.Warnings, item.update.warnings...)
 	switch {
+	case r.Error == errNothing:
+		r.Status, r.Error = Ignored, nil
 	case r.Error == errNoDeletion:
 		r.Status, r.Error, r.Warnings = Ignored, nil, append(r.Warnings, errNoDeletion.Message)
 	case r.Error == contact.ErrNotFound && item.Action == contact.Delete:

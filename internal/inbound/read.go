@@ -30,7 +30,7 @@ type write struct {
 // here.
 func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
-	if item.Err != nil || item.Action == contact.Delete {
+	if item.Err != nil || item.Ignored || item.Action == contact.Delete {
 		read.Extra = nil
 		return read, nil //nolint:nilerr // the item fails, the request continues
 	}

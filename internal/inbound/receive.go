@@ -25,7 +25,7 @@ type Request struct {
 	contentType string
 	body        []byte
 	people      []string // the contacts whose email addresses are in the body, see peopleIn
-	names       []string // a few names of properties in the body
+	note        string   // see payload.Payload
 	batch       bool     // of many items, as payload.Payload has it
 	items       []readItem
 }
@@ -50,7 +50,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	}
 	request := &Request{
 		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
-		batch: decoded.Batch, names: decoded.Names, items: make([]readItem, 0, len(decoded.Items)),
+		batch: decoded.Batch, note: decoded.Note, items: make([]readItem, 0, len(decoded.Items)),
 	}
 	for i, item := range decoded.Items {
 		readPhone(item.Fields, country)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound/payload"
 )
 
 // refusal returns an error if all items failed. For a single item, it is the item's error.
@@ -13,7 +12,7 @@ func (r *Request) refusal(outcome *Outcome) error {
 		return nil
 	}
 	first := outcome.Results[0].Error
-	message := strings.TrimSuffix(first.Message, ".") + "." + payload.ReceivedNote(r.names)
+	message := strings.TrimSuffix(first.Message, ".") + "." + r.note
 	if r.batch {
 		return fault.New(fault.ValidationFailed, "Nothing was written: all items failed. The first error: "+message)
 	}

@@ -21,6 +21,7 @@ func (a answer) find(w *work, v any, rest chain) (any, bool) {
 	if !f.read(w, v) {
 		return nil, false
 	}
+	w.note(f.labels)
 	text, found := f.answerTo(string(a))
 	if !found {
 		return nil, false
@@ -119,7 +120,7 @@ func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
 		given, _ := el.(map[string]any)
 		question, _ := given["field"].(map[string]any)
 		label, ref, kind := titles[firstText(question["id"])], firstText(question["ref"]), firstText(given["type"])
-		if ref != "" && !names.Known(label) {
+		if label == "" || names.Known(ref) && !names.Known(label) {
 			label = ref
 		}
 		if !f.add(w, label, kind, given[kind]) {
@@ -192,6 +193,14 @@ func (f *filledForm) first(field string, questions []int) (text string, found bo
 		}
 	}
 	return "", len(questions) > 0
+}
+
+// askedNote returns the sentence about the questions of a form, "" if there are none.
+func askedNote(labels []string) string {
+	if len(labels) == 0 {
+		return ""
+	}
+	return " The form asks: " + some(labels) + ". To read an answer, map a field to its question, as in @answer:" + shorten(names.Fold(labels[0])) + "."
 }
 
 // answerText returns the text of an answer. A box that is ticked has none.

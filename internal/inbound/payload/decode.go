@@ -40,6 +40,7 @@ type Item struct {
 	Extra    map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
 	Changed  []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
 	Warnings []string
+	Ignored  bool         // a preset takes no contact from the payload; then only Warnings is also valid
 	Missing  []string     // what a mapping finds nothing for: the fields, each with its paths
 	Err      *fault.Error // why the item cannot be applied; then only Warnings is also valid
 }
@@ -59,7 +60,7 @@ func (it *Item) inLine() {
 // finish checks the action, and sets how to find the contact: by its id alone if it was sent, otherwise by externalId, then by email.
 func (it *Item) finish() {
 	switch {
-	case it.Err != nil || it.IsEvent():
+	case it.Err != nil || it.Ignored || it.IsEvent():
 		return
 	case it.Action != contact.Upsert && it.Action != contact.Delete:
 		it.Err = fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", it.Action))
@@ -86,9 +87,9 @@ func (it *Item) fail(wrong *fault.Field, field string) {
 
 // Payload is the content of a request.
 type Payload struct {
-	Items []Item   // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
-	Names []string // the names of the properties that arrived, a few of them
-	Batch bool     // an array, or the mapping has an items path
+	Items []Item // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
+	Note  string // a sentence about what arrived instead of a contact, "" if nothing did
+	Batch bool   // an array, or the mapping has an items path
 }
 
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it reads common
@@ -108,7 +109,9 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 	if err != nil {
 		return Payload{}, err
 	}
-	p.Names = arrived(root)
+	if p.Note == "" {
+		p.Note = receivedNote(arrived(root))
+	}
 	for i := range p.Items {
 		p.Items[i].inLine()
 		p.Items[i].finish()

@@ -228,7 +228,7 @@ func TestPlainItem(t *testing.T) {
 		{"no action", `{"action":null}`, Item{}},
 		{"another action", `{"action":"merge"}`, refusedAction("merge")},
 
-		{"a list", `{"email":["a@example.com"],"phone":[null,""," +1 "]}`,
+		{"a list", `{"emails":["a@example.com"],"phone":[null,""," +1 "]}`,
 			Item{Fields: fields("email", "a@example.com", "phone", "+1"), Warnings: []string{`only one of 3 values is read: "phone"`}}},
 		{"the primary one in a list", `{"emails":[{"value":"b@example.com"},{"email_address":"a@example.com","primary":true}],"phones":[{"number":"+1"}]}`,
 			Item{Fields: fields("email", "a@example.com", "phone", "+1"), Warnings: []string{`only one of 2 values is read: "emails"`}}},
@@ -239,7 +239,7 @@ func TestPlainItem(t *testing.T) {
 		{"names of several lines", `{"name":"Ada\r\nKing\t","company":"A\u2028E","email":"a@example.com"}`,
 			Item{Fields: fields("name", "Ada King", "company", "A E", "email", "a@example.com")}},
 
-		{"an empty list as a field", `{"email":[]}`, wrong("email", fault.CodeInvalidType, notScalar)},
+		{"a list as a field", `{"email":["a@example.com"]}`, wrong("email", fault.CodeInvalidType, notScalar)},
 		{"an object as a field's spelling", `{"Name":{}}`, wrong("name", fault.CodeInvalidType, notScalar)},
 		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},
 		{"a value that is far too long", `{"name":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("name", fault.CodeTooLong, "must have at most 65536 bytes")},

@@ -75,6 +75,12 @@ func checkItem(t *testing.T, it Item) {
 			t.Fatalf("warning %q", w)
 		}
 	}
+	if it.Ignored {
+		if len(it.Warnings) == 0 {
+			t.Fatal("an item is ignored without a word")
+		}
+		return
+	}
 	if it.Err != nil {
 		if it.Err.Code == "" || it.Err.Message == "" {
 			t.Fatalf("error %+v", it.Err)

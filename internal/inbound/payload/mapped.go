@@ -35,6 +35,9 @@ func (m *Mapping) apply(root any, own []string) (Payload, error) {
 		return Payload{}, err
 	}
 	p := Payload{Batch: batch}
+	if len(selected) == 0 && m.preset != "" {
+		p.Items = []Item{r.nothing()}
+	}
 	for _, v := range selected {
 		it := r.item(v)
 		if r.work.isOver() {
@@ -42,6 +45,7 @@ func (m *Mapping) apply(root any, own []string) (Payload, error) {
 		}
 		p.Items = append(p.Items, it)
 	}
+	p.Note = askedNote(r.work.asked)
 	return p, nil
 }
 
@@ -75,7 +79,20 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return nil, true, nil
 		}
 	}
-	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.%s", shorten(r.itemsText), ReceivedNote(arrived(r.root))))
+	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.%s", shorten(r.itemsText), receivedNote(arrived(r.root))))
+}
+
+// nothing returns the item for a payload from which a preset takes no contact, such as that of another event.
+func (r *reading) nothing() Item {
+	root := r.root
+	if list, ok := root.([]any); ok && len(list) > 0 {
+		root = list[0]
+	}
+	warning := fmt.Sprintf("the preset %q takes no contact from this request", r.preset)
+	if kind, _, _ := r.textAt(root, r.action); kind != "" {
+		warning += fmt.Sprintf(", whose %s is %q", r.actionText, shorten(kind))
+	}
+	return Item{Action: contact.Upsert, Ignored: true, Warnings: []string{warning}}
 }
 
 func (r *reading) item(v any) Item {

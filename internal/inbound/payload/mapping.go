@@ -25,6 +25,7 @@ type Mapping struct {
 	preset     string
 	itemsText  string // as written, for a message
 	items      path
+	actionText string // as written, for a message
 	action     path
 	deleteWhen []string
 	listed     bool // deleteWhen was given, perhaps as an empty list
@@ -154,6 +155,7 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 			m.itemsText, _ = v.(string)
 			m.items, err = pathAt(key, v)
 		case "action":
+			m.actionText, _ = v.(string)
 			m.action, err = pathAt(key, v)
 		case "deleteWhen":
 			m.listed = true

@@ -14,8 +14,8 @@ import (
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
 //   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
-//   - Of a list, one value counts, and of an object the one for the field. If there is none, it fails the item under the own name of a field
-//     that a contact needs; under another it is ignored with a warning, since many senders use an object for "organization".
+//   - Of an object, the value for the field counts, and of a list one value. An object without a value is ignored with a warning, since many
+//     senders use one for "organization". Under the own name of a field that a contact needs it fails the item, as does a list.
 func plainItem(obj map[string]any, own []string) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
@@ -110,7 +110,9 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 	for _, name := range r.called[field] {
 		r.used[name] = true
 		text, wrong := valueOf(field, r.obj[name])
-		if wrong != nil && isField(field) && !IsOptional(field) && names.Fold(name) == names.Fold(field) {
+		list, _ := r.obj[name].([]any)
+		if isField(field) && !IsOptional(field) && names.Fold(name) == names.Fold(field) && (wrong != nil || list != nil) {
+			_, wrong = scalar(r.obj[name])
 			r.fail(wrong, field)
 			return nil, false
 		}
@@ -121,7 +123,7 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		sent = true
 		if value == nil {
 			value = text
-			if list, _ := r.obj[name].([]any); len(list) > 1 {
+			if len(list) > 1 {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("only one of %d values is read: %s", len(list), some([]string{name})))
 			}
 		}

@@ -18,6 +18,7 @@ const maxWork = 500_000
 type work struct {
 	left  int
 	texts map[string]any // decoded JSON by its text, see unpack
+	asked []string       // a few labels of the questions that were looked at, for the admin who maps them
 }
 
 func newWork() *work { return &work{left: maxWork, texts: map[string]any{}} }
@@ -26,6 +27,18 @@ func newWork() *work { return &work{left: maxWork, texts: map[string]any{}} }
 func (w *work) spend(units int) bool {
 	w.left -= min(units, w.left+1)
 	return w.left >= 0
+}
+
+// note remembers the labels of a form, if there is still room.
+func (w *work) note(labels []string) {
+	for _, label := range labels {
+		if len(w.asked) > mostNames {
+			return
+		}
+		if label != "" && !slices.Contains(w.asked, label) {
+			w.asked = append(w.asked, label)
+		}
+	}
 }
 
 func (w *work) isOver() bool { return w.left < 0 }

@@ -29,6 +29,7 @@ type viewItem struct {
 	Fields   map[string]any `json:"fields,omitempty"`
 	Extra    map[string]any `json:"extra,omitempty"`
 	Changed  []string       `json:"changed,omitempty"`
+	Ignored  bool           `json:"ignored,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
 	Err      *fault.Error   `json:"error,omitempty"`
 }
@@ -41,7 +42,7 @@ func render(t *testing.T, p Payload) []byte {
 		for _, key := range it.Match {
 			match = append(match, key.Field+"="+key.Value)
 		}
-		v.Items = append(v.Items, viewItem{it.Action, match, it.Fields, it.Extra, it.Changed, it.Warnings, it.Err})
+		v.Items = append(v.Items, viewItem{it.Action, match, it.Fields, it.Extra, it.Changed, it.Ignored, it.Warnings, it.Err})
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

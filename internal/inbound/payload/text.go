@@ -72,8 +72,8 @@ func MissingWarning(missing []string) string {
 	return "the mapping finds nothing for " + few(missing, "; ", 600, 0)
 }
 
-// ReceivedNote returns the sentence about what a refused request has instead, "" if it has no properties.
-func ReceivedNote(names []string) string {
+// receivedNote returns the sentence about what a refused request has instead, "" if it has no properties.
+func receivedNote(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
