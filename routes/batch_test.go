@@ -223,7 +223,7 @@ func TestBatchIsAnsweredOnce(t *testing.T) {
 // Ten items cost one request. A batch over the key's burst is rejected; one below it is not.
 func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()
-	_, f := newAPI(t)
+	_, f := newStoppedAPI(t)
 	if _, err := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant}).Execute(); err != nil { // a burst of 10
 		t.Fatal(err)
 	}

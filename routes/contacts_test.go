@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/tests"
 
 	"contactbase/internal/testkit"
 )
@@ -13,7 +16,18 @@ import (
 // newAPI returns a client with a key of a new tenant that has all permissions.
 func newAPI(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
-	app := testkit.NewApp(t)
+	return serve(t, testkit.NewApp(t))
+}
+
+// newStoppedAPI is newAPI with a stopped clock for limits: what was spent of them never comes back.
+func newStoppedAPI(t *testing.T) (*testkit.Client, *fixture) {
+	t.Helper()
+	now := time.Now()
+	return serve(t, testkit.NewAppAt(t, func() time.Time { return now }))
+}
+
+func serve(t *testing.T, app *tests.TestApp) (*testkit.Client, *fixture) {
+	t.Helper()
 	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme")}
 	f.base = testkit.Serve(t, app)
 	return testkit.NewClient(t, f.base, testkit.Key(t, app, f.tenant)), f

@@ -139,7 +139,7 @@ func TestChecksComeInOrder(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	client, f := newAPI(t)
+	client, f := newStoppedAPI(t)
 	answer := client.Do("GET", contactsPath, "")
 	if got := answer.Header.Get("RateLimit-Policy"); got != `"key";q=600;w=60` {
 		t.Errorf("RateLimit-Policy is %q", got)
@@ -173,7 +173,7 @@ func TestRateLimit(t *testing.T) {
 
 func TestRefusedAuthenticationsAreLimited(t *testing.T) {
 	t.Parallel()
-	good, f := newAPI(t)
+	good, f := newStoppedAPI(t)
 	client := testkit.NewClient(t, f.base, "")
 	for i := range 30 {
 		path := []string{contactsPath, "/api/hooks/" + credential.Mint(credential.TokenPrefix)}[i%2]

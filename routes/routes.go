@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
@@ -55,7 +54,8 @@ func Bind(app core.App, config route.Config) {
 	drain, refusals := bindDrain(app), requests.BindRefusals(app, ours)
 	keyring := credential.NewKeyring()
 	order.OnStop(app, "contactbaseKeyring", order.WorkersEnd, keyring.Flush)
-	readers := limit.NewReaders(limit.SteadyClock(time.Now))
+	clock := limit.SteadyClock(config.Now)
+	readers := limit.NewReaders(clock)
 	events := feed.New(app, feed.Config{
 		Readers: readers,
 		Watcher: config.Watcher, Newest: func(ctx context.Context) (*string, error) { return newestVisibleEvent(ctx, config.Replica) },
@@ -66,7 +66,7 @@ func Bind(app core.App, config route.Config) {
 		s := &server{
 			Config:   config,
 			keyring:  keyring,
-			limits:   limit.New(limit.SteadyClock(time.Now)),
+			limits:   limit.New(clock),
 			readers:  readers,
 			inFlight: &idempotency.InFlight{},
 			lists:    &list.Reader{},

@@ -56,6 +56,7 @@ type Config struct {
 	Woken        func()           // called when the workers are woken; nil for none
 	Upgrade      *upgrade.Upgrade // of the data directory; nil for one that reports nothing
 	Replica      *replica.Replica // of the data directory; nil for none
+	Now          func() time.Time // the clock of the limits of requests; nil for the system's
 }
 
 // App is the program without its command line.
@@ -85,6 +86,9 @@ func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
 	config.Bounds = cmp.Or(config.Bounds, tenant.DefaultBounds)
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	if config.Upgrade == nil {
 		config.Upgrade = upgrade.New(base, io.Discard)
 	}
@@ -126,7 +130,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	registry.MustRegister(member.NewMetrics(a.App)...)
 	routes.Bind(a.App, route.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
+		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports, Now: config.Now,
 	})
 	dashboard.Bind(a.App, config.Version)
 	if config.Public != nil {

@@ -61,18 +61,27 @@ func Cleanup() {
 // that leaves background work calls woken.
 func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
 	tb.Helper()
-	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), woken)
+	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), wiring(woken))
+	return app
+}
+
+// NewAppAt is NewApp with a clock of its own for the limits of requests.
+func NewAppAt(tb testing.TB, now func() time.Time) *tests.TestApp {
+	tb.Helper()
+	config := wiring(nil)
+	config.Now = now
+	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), config)
 	return app
 }
 
 // NewAppOn is NewApp with another way to open the databases.
 func NewAppOn(tb testing.TB, connect core.DBConnectFunc) *tests.TestApp {
 	tb.Helper()
-	app, _ := newApp(tb, connect, nil)
+	app, _ := newApp(tb, connect, wiring(nil))
 	return app
 }
 
-func newApp(tb testing.TB, connect core.DBConnectFunc, woken []func()) (*tests.TestApp, *program.App) {
+func newApp(tb testing.TB, connect core.DBConnectFunc, config program.Config) (*tests.TestApp, *program.App) {
 	tb.Helper()
 	dir, err := template()
 	if err != nil {
@@ -83,7 +92,7 @@ func newApp(tb testing.TB, connect core.DBConnectFunc, woken []func()) (*tests.T
 		tb.Fatalf("making an app: %v", err)
 	}
 	tb.Cleanup(app.Cleanup)
-	return app, bind(app, woken)
+	return app, bind(app, config)
 }
 
 // NewMailingApp is NewApp without PocketBase's test app, which sends no mails.
@@ -119,15 +128,15 @@ func Open(tb testing.TB, dir string, woken ...func()) core.App {
 			tb.Errorf("closing the app: %v", err)
 		}
 	})
-	bind(app, woken)
+	bind(app, wiring(woken))
 	return app
 }
 
 // thisMachine allows webhooks to reach loopback addresses.
 var thisMachine = safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-func bind(app core.App, woken []func()) *program.App {
-	bound := program.New(app, program.Config{
+func wiring(woken []func()) program.Config {
+	return program.Config{
 		Version:   "test",
 		Reach:     thisMachine,
 		Retention: 30 * 24 * time.Hour,
@@ -137,7 +146,11 @@ func bind(app core.App, woken []func()) *program.App {
 				f()
 			}
 		},
-	})
+	}
+}
+
+func bind(app core.App, config program.Config) *program.App {
+	bound := program.New(app, config)
 	app.Store().Set(deliveriesKey, bound.Deliveries)
 	app.Store().Set(counterKey, bound.Counter)
 	return bound

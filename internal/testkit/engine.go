@@ -18,7 +18,7 @@ func NewSender() *delivery.Sender { return delivery.NewSender(safehttp.New(thisM
 // NewDeliveringApp is NewApp with all background work, until the test ends.
 func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	tb.Helper()
-	app, running := newApp(tb, sqlite.Connect(sqlite.Normal), nil)
+	app, running := newApp(tb, sqlite.Connect(sqlite.Normal), wiring(nil))
 	running.Start()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

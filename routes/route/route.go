@@ -4,6 +4,7 @@ package route
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -55,6 +56,7 @@ type Config struct {
 	Replica    Replica        // of the data directory; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
+	Now        func() time.Time       // the clock of the limits
 
 	Registerer prometheus.Registerer // for the metrics; nil for none
 	Log        *slog.Logger          // for rejected, failed and slow requests; nil for none
