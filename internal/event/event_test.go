@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -40,4 +41,45 @@ func TestWrite(t *testing.T) {
 	if row.ID != e.ID || row.Tenant != tenant || row.Type != "contact.updated" || row.Contact != "c1" || row.Created != "2026-01-31 12:00:00.123Z" {
 		t.Errorf("the row is %+v", row)
 	}
+}
+
+// A payload has the properties of its kind, and no empty ones.
+func TestPayload(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		event event.Event
+		want  string
+	}{
+		{event.Event{Kind: event.ContactCreated, Data: map[string]any{}}, `"data":{}}`},
+		{event.Event{Kind: event.ContactUpdated, Data: encoded(`{"id":"a"}`), Previous: map[string]any{"name": "Ada"}}, `"data":{"id":"a"},"previous":{"name":"Ada"}}`},
+		{event.Event{Kind: event.ContactUpdated, Data: map[string]any{}, Previous: map[string]any{}}, `"data":{}}`},
+		{event.Event{Kind: event.ContactDeleted, Data: map[string]any{}, MergedInto: "b"}, `"data":{},"mergedInto":"b"}`},
+	} {
+		if _, err := event.Insert(&tt.event, now); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"id":"evt_` + tt.event.ID + `","type":"` + string(tt.event.Kind) + `","timestamp":"2026-01-31T12:00:00.123Z",` + tt.want
+		if tt.event.Payload != want {
+			t.Errorf("got the payload\n%s, want\n%s", tt.event.Payload, want)
+		}
+	}
+}
+
+// An event whose payload cannot be encoded is not written.
+func TestPayloadsThatCannotBeEncoded(t *testing.T) {
+	t.Parallel()
+	for _, e := range []event.Event{{Data: func() {}}, {Data: encoded("")}, {Previous: map[string]any{"name": func() {}}}} {
+		if statement, err := event.Insert(&e, now); err == nil || statement.Text != "" {
+			t.Errorf("%+v gives %+v", e, statement)
+		}
+	}
+}
+
+type encoded string
+
+func (e encoded) AppendJSON(b []byte) ([]byte, error) {
+	if e == "" {
+		return b, errors.New("cannot be encoded")
+	}
+	return append(b, e...), nil
 }

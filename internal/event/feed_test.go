@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -96,14 +97,21 @@ func (f *feed) check() {
 
 func (f *feed) expect(place string, want []string, expired bool) {
 	f.tb.Helper()
+	size := 1 + len(f.events)%3
 	var got []string
 	page := &event.Page{Next: place, More: true}
 	for err := error(nil); page.More; {
-		if page, err = event.ReadPage(f.app, f.tenant, page.Next, event.Filter{}, 3); err != nil {
+		if page, err = event.ReadPage(f.app, f.tenant, page.Next, event.Filter{}, size); err != nil {
 			if expired && errors.Is(err, event.ErrCursorExpired) && got == nil {
 				return
 			}
 			f.tb.Fatalf("behind %q: %v", place, err)
+		}
+		if page.More && len(page.Events) != size {
+			f.tb.Fatalf("behind %q a page of %d has %d events, and there are more", place, size, len(page.Events))
+		}
+		if len(page.Events) == 0 && place != event.Oldest && page.Next != cmp.Or(last(got), place) {
+			f.tb.Fatalf("behind %q an empty page ends at %q, behind %v", place, page.Next, got)
 		}
 		for _, sent := range page.Events {
 			got = append(got, sent.ID)
@@ -115,6 +123,13 @@ func (f *feed) expect(place string, want []string, expired bool) {
 	if expired || !slices.Equal(got, want) {
 		f.tb.Fatalf("behind %q there is %v, not %v; expired: %t\n%+v", place, got, want, expired, f.events)
 	}
+}
+
+func last(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[len(ids)-1]
 }
 
 // Random events are written and deleted. From every cursor, a reader gets all later events in order, or ErrCursorExpired.

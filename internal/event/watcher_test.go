@@ -101,6 +101,7 @@ func TestManySubscriptionsAreSignaledInTurn(t *testing.T) {
 		return n
 	}
 	w.MakeDue(nil)
+	w.MakeDue(nil) // they are signaled once
 	taken := 0
 	for _, want := range []int{64, 68, 132, 150} { // of which 64 run at a time, unless some do not take their signals
 		w.MakeDue([]string{"nobody"})
