@@ -208,6 +208,27 @@ func TestEmptyPageFromOldest(t *testing.T) {
 	}
 }
 
+// Where the database cannot be read, readers get an error, not the end of the feed.
+func TestUnreadableFeed(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	f := newFeed(t, app, "Acme")
+	f.emit(event.ContactCreated, "c")
+	testkit.Execute(t, app, "DROP TABLE events; DROP TABLE _eventsGone", nil)
+	if end, err := event.End(app, f.tenant, nil); err == nil {
+		t.Errorf("the end is %q", end)
+	}
+	if start, err := event.Start(app, f.tenant); err == nil {
+		t.Errorf("the start is %q", start)
+	}
+	if page, err := event.ReadPage(app, f.tenant, event.Oldest, event.Filter{}, 10); err == nil {
+		t.Errorf("the page is %+v", page)
+	}
+	if id, err := event.Newest(sqlite.ReaderOf(app)); err == nil {
+		t.Errorf("the newest event is %q", id)
+	}
+}
+
 // A filter excludes events, and the cursor advances past them.
 func TestFilter(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,8 @@ package event_test
 
 import (
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"contactbase/internal/event"
@@ -16,12 +18,7 @@ func TestWatcher(t *testing.T) {
 	acme, other := newFeed(t, app, "Acme"), newFeed(t, app, "Other")
 	acme.emit(event.ContactCreated, "c")
 	toAcme, toOther := subscribe(t, w, acme.tenant), subscribe(t, w, other.tenant)
-	changed := make(chan bool)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.Run(func() bool { return <-changed })
-	}()
+	changed, ended := run(w)
 	w.Wake()
 	<-toAcme.C // the first look does not know what is new
 	<-toOther.C
@@ -49,9 +46,60 @@ func TestWatcher(t *testing.T) {
 	<-toAcme.C
 	w.End()
 	w.End()
-	close(changed)
 	<-ended
 	<-w.Ended()
+}
+
+// Subscriptions are signaled when an event becomes visible, not when it is written.
+func TestWatcherOfVisibleEvents(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	f := newFeed(t, app, "Acme")
+	var visible atomic.Pointer[string]
+	show := func(n int) {
+		id := strings.TrimPrefix(f.events[n].place, event.IDPrefix)
+		visible.Store(&id)
+	}
+	f.emit(event.ContactCreated, "c")
+	show(0)
+	w := event.NewWatcher(app)
+	w.EndAt(visible.Load)
+	s := subscribe(t, w, f.tenant)
+	changed, ended := run(w)
+	w.Wake()
+	<-s.C
+	f.emit(event.ContactCreated, "c")
+	w.Wake()
+	for range 3 { // the watcher has looked, and has given its signals
+		changed <- false
+	}
+	select {
+	case <-s.C:
+		t.Error("the subscription is signaled for an event that is not visible")
+	default:
+	}
+	show(1)
+	w.Wake()
+	<-s.C
+	w.End()
+	<-ended
+}
+
+// run runs the watcher until its end. What is sent to changed is the result of its next call, which otherwise is false.
+func run(w *event.Watcher) (changed chan<- bool, ended <-chan struct{}) {
+	results, done := make(chan bool), make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(func() bool {
+			select {
+			case result := <-results:
+				return result
+			default:
+				return false
+			}
+		})
+	}()
+	return results, done
 }
 
 func subscribe(t *testing.T, w *event.Watcher, tenant string) *event.Subscription {
