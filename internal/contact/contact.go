@@ -1,5 +1,33 @@
-// Package contact owns the contacts: their fields and rules, reading one of them, and writing. A write function returns the statements and
-// the event of a write; its caller composes the transaction.
+// Package contact owns the contacts: their fields and rules, reading one of them, and every way to change them.
+//
+// # From an item to a commit
+//
+// REST, MCP, inbound webhooks and imports describe a change as an Item: an action, the keys that find its contact, the new values, and a
+// condition. ParseChanges has checked the values before, outside of any transaction. Then a plan (plan.go) takes the items one after the
+// other, and decides for each of them:
+//
+//   - which contact it is about (find.go), as earlier items of the plan have left it: the overlay (overlay.go) has those
+//   - whether the contact would be valid (admin_fields.go, unique.go)
+//   - its id and its times (order.go)
+//
+// A plan only reads. It has a Result for each item, and a change for each contact to write. statements.go turns the changes into rows: the
+// contact, its search row, and the event that webhooks and the feed receive. What follows depends on the caller:
+//
+//   - Request.Commit writes the rows in one transaction, together with what the handler adds, such as a remembered response. A short
+//     request shares its commit with other writers.
+//   - Write writes them in a transaction of the caller.
+//   - Preview and DryRun drop them.
+//
+// A Merge plans its own change and its deletions, and has Apply and Preview. After the commit, PocketBase's hooks for saved records run,
+// which Bind uses to wake the delivery engine.
+//
+// The dashboard and the records API save records instead. Bind adds hooks that apply the same rules to them, and write the same search row
+// and event (hooks.go, record.go). Deletions always go through a record, for PocketBase's cascade.
+//
+// # Fields
+//
+// Fields (field.go) is the table of the shipped fields. All other columns of the collection belong to an admin: a schema (schema.go) has
+// both, and the package custom knows the types of the latter.
 package contact
 
 import (

@@ -1,5 +1,8 @@
 // Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what the API, commands and retention do
 // with deliveries.
+//
+// fanout.go explains the fan-out cursor, recipients.go decides who receives an event, and aside.go fans out the events of tenants with very many
+// webhooks. queue.go explains the queue of a contact, which keeps its deliveries in order.
 package store
 
 import (
