@@ -26,7 +26,7 @@ const (
 	ContactDeleted Kind = "contact.deleted"
 	WebhookPing    Kind = "webhook.ping"
 
-	// Notices are only for those who ask for their kinds.
+	// Receivers get notices only if they select their kinds.
 	WebhookFailing   Kind = "webhook.failing"
 	WebhookRecovered Kind = "webhook.recovered"
 	WebhookDisabled  Kind = "webhook.disabled"
@@ -39,11 +39,8 @@ var Kinds = []string{
 	string(WebhookFailing), string(WebhookRecovered), string(WebhookDisabled), string(KeyExpiring),
 }
 
-// contactPrefix starts the kinds of events about contacts, which receivers get by default.
-const contactPrefix = "contact."
-
-// ByDefault reports whether receivers without a list of kinds get events of the kind.
-func (k Kind) ByDefault() bool { return strings.HasPrefix(string(k), contactPrefix) }
+// ByDefault reports whether receivers without a list of kinds get events of the kind: those about contacts.
+func (k Kind) ByDefault() bool { return strings.HasPrefix(string(k), "contact.") }
 
 // IDPrefix precedes the record id of an event wherever receivers see it.
 const IDPrefix = "evt_"

@@ -43,7 +43,7 @@ type Filter struct {
 }
 
 func (f Filter) matches(kind, contact string) bool {
-	wanted := slices.Contains(f.Kinds, kind) || f.Kinds == nil && strings.HasPrefix(kind, contactPrefix)
+	wanted := slices.Contains(f.Kinds, kind) || f.Kinds == nil && Kind(kind).ByDefault()
 	return wanted && (f.Contact == "" || f.Contact == contact)
 }
 
