@@ -8,11 +8,11 @@ const (
 	tickInterval = time.Second           // finds what other processes made due
 	commitDelay  = 5 * time.Millisecond  // how long a result waits for others
 	commitSize   = 100                   // results that are committed without waiting
-	errorPause   = time.Second           // after the database refused something
+	errorPause   = time.Second           // after an error of the database
 	fetchShare   = 2                     // the pause between two fetches is as many times as long as the fetch
 	fetchDue     = 256                   // due deliveries that are read at once
 	fetchNew     = 1_000                 // deliveries of new events that are read at once
-	fetchHidden  = 16                    // due deliveries that are read in excess for an endpoint, because claims of their contacts can hide some
+	fetchHidden  = 16                    // extra due deliveries to read for an endpoint, because claims of their contacts can hide some
 	pollPause    = 50 * time.Millisecond // at least, between two polls
 	pollShare    = 20                    // polling takes at most one in so many parts of the time
 	fanOutPause  = 20 * time.Millisecond
@@ -29,8 +29,8 @@ const (
 	singleAfter = 3
 )
 
-// instant is a point in time: by the system's clock, which can be set and by which deliveries are due, and by a clock that only moves
-// forward, by which the dispatcher paces itself.
+// instant is a point in time, by two clocks. Deliveries are due by the system's clock, which can be set. The dispatcher paces itself by a
+// clock that only moves forward.
 type instant struct {
 	now     time.Time
 	elapsed time.Duration
@@ -123,7 +123,7 @@ func (d *dispatcher) stopped(sending bool) bool {
 	return d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || !sending))
 }
 
-// next returns the operation to start now, a Fetch, a Commit, poll{} or fanOut{}; nil if there is none for that long.
+// next returns the operation to start now: a Fetch, a Commit, poll{} or fanOut{}. It is nil if there is nothing to do until wait is over.
 func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
 	if t.elapsed >= d.tick {
 		d.tick = t.elapsed + tickInterval
@@ -232,7 +232,7 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 		delete(d.drain, tenant)
 	}
 	d.spread(t.now, out)
-	d.plan(t.now)
+	d.schedule(t.now)
 	d.fetchWanted = d.fetchWanted || d.fetchLeft || d.someDue(t.now)
 	d.fetchNext = d.fetchWanted
 	return nil

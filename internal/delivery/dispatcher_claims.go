@@ -68,7 +68,7 @@ func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err e
 	for webhook := range touched {
 		start = append(start, d.start(t.now, d.limiters[webhook])...)
 	}
-	d.plan(t.now)
+	d.schedule(t.now)
 	return start
 }
 
@@ -103,6 +103,8 @@ func (d *dispatcher) claimNew(now time.Time, batch Fetched, touched map[string]b
 	whole := true // whether nothing of the events so far is left to claim
 	for i, n := range batch.New {
 		switch {
+		case n.Later:
+			whole = false
 		case n.Webhook == "", d.claims[key{n.EventID, n.Webhook}] != nil:
 		case n.Endpoint == nil, d.waits(n):
 			whole = false
@@ -225,7 +227,7 @@ func (d *dispatcher) answered(t instant, job *Job, attempt *Attempt) (result Res
 	l.note(attempt.Outcome, c.started, t.now, d.options.PerEndpoint, d.options.Policy.MaxRetryAfter)
 	if l.failures > 0 {
 		d.forgetQueued(l) // they would only fail, too
-		d.plan(t.now)
+		d.schedule(t.now)
 	}
 	if len(d.results) == 0 {
 		d.since = t.elapsed
@@ -244,8 +246,8 @@ func (d *dispatcher) decide(job *Job, outcome Outcome, now time.Time) Decision {
 	return policy.Next(job.Attempt, outcome, now, d.options.Random())
 }
 
-// plan sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the next attempt.
-func (d *dispatcher) plan(now time.Time) {
+// schedule sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the next attempt.
+func (d *dispatcher) schedule(now time.Time) {
 	d.wakeAt = time.Time{}
 	for webhook, due := range d.agenda {
 		at := due.At

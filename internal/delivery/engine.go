@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// storeTimeout is how much longer than it was given Stop may take to commit.
+	// storeTimeout is how long Stop may take to commit after its context has ended.
 	storeTimeout = 3 * time.Second
 
-	// clockTolerance is how far the clock may go back without rescheduling: no more than deliveries may be late anyway.
+	// clockTolerance is how far the clock may go back without rescheduling: deliveries may be that late anyway.
 	clockTolerance = time.Second
 
 	// stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
@@ -57,7 +57,7 @@ type Engine struct {
 	metrics    *metrics
 	dispatcher *dispatcher
 	started    time.Time
-	seen       time.Time // the latest that options.Now ever was
+	seen       time.Time // the latest time that options.Now has returned
 
 	wake     chan struct{} // something became due
 	setAside chan struct{} // tenants may be set aside

@@ -101,8 +101,9 @@ func (b Fetched) sendable() bool {
 
 // NewJob is a delivery that an event after the fan-out cursor will have.
 type NewJob struct {
-	*Job           // without an Endpoint if nobody wants the event, or if nothing may be sent there now
-	Webhook string // "" if nobody wants the event
+	*Job           // without an Endpoint if there is no Webhook, or if nothing may be sent there now
+	Webhook string // "" if nobody wants the event, and with Later
+	Later   bool   // the deliveries of the event are left to a later fetch or to fan-out
 	Behind  bool   // another delivery of the contact to the webhook is pending
 }
 

@@ -18,10 +18,10 @@ import (
 
 // dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in ?4.
 const dueSQL = `SELECT d.nextAttempt, e.tenant, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
-FROM json_each(?1) hooks
+FROM json_each(?1) j
 CROSS JOIN deliveries d ON d.rowid IN (
 	SELECT q.rowid FROM deliveries q
-	WHERE q.webhook = hooks.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2
+	WHERE q.webhook = j.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2
 		AND q.id NOT IN (SELECT value FROM json_each(?4))
 	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
 CROSS JOIN events e ON e.id = d.event`
@@ -29,7 +29,7 @@ CROSS JOIN events e ON e.id = d.event`
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
 	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
-FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
+FROM json_each(?1) j CROSS JOIN webhooks w ON w.id = j.value`
 	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND ` + writable
 )
 
@@ -152,9 +152,6 @@ const newSQL = `SELECT e.id, e.tenant, e.type, e.contact, e.created, e.rowid, e.
 WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
 	THEN max(` + cursorRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) END ORDER BY e.rowid LIMIT ?1`
 
-// later stands for the webhooks of an event whose deliveries are left to a later fetch, or to fan-out.
-const later = "-"
-
 var errEnough = errors.New("enough is read")
 
 // unsent is an event after the cursor.
@@ -184,11 +181,11 @@ func (s *Store) fetchNew(fetch delivery.Fetch) (all []delivery.NewJob, more bool
 				more = true
 				break
 			}
-			webhooks, err := shares.grant(recipients, e)
+			webhooks, later, err := shares.grant(recipients, e)
 			if err != nil {
 				return err
 			}
-			all = append(all, e.jobs(webhooks, fetch.Now)...)
+			all = append(all, e.jobs(webhooks, later, fetch.Now)...)
 		}
 		return markBehind(tx, all)
 	})
@@ -214,14 +211,14 @@ func readUnsent(tx sqlite.Reader, fetch delivery.Fetch) (events []unsent, more b
 	return events, len(events) == fetch.New, err
 }
 
-// jobs returns the deliveries of an event, or one without a webhook if nobody wants it.
-func (e unsent) jobs(webhooks []string, now time.Time) []delivery.NewJob {
+// jobs returns the deliveries of an event, or one without a webhook if nobody wants it or if they come later.
+func (e unsent) jobs(webhooks []string, later bool, now time.Time) []delivery.NewJob {
 	if len(webhooks) == 0 {
 		webhooks = []string{""}
 	}
 	jobs := make([]delivery.NewJob, len(webhooks))
 	for i, webhook := range webhooks {
-		jobs[i] = delivery.NewJob{Webhook: webhook, Job: &delivery.Job{
+		jobs[i] = delivery.NewJob{Webhook: webhook, Later: later, Job: &delivery.Job{
 			Attempt: 1, Created: now, EventID: e.id, EventType: string(e.kind), EventCreated: stamp.Parse(e.created), ContactID: e.contact, Payload: e.payload,
 		}}
 	}
@@ -233,7 +230,7 @@ func markBehind(tx sqlite.Reader, all []delivery.NewJob) error {
 	var queues [][2]string
 	var numbers []int
 	for i, n := range all {
-		if n.ContactID != "" && n.Webhook != "" && n.Webhook != later {
+		if n.ContactID != "" && n.Webhook != "" {
 			queues, numbers = append(queues, [2]string{n.Webhook, n.ContactID}), append(numbers, i)
 		}
 	}
@@ -262,20 +259,14 @@ func newShares(events []unsent, deliveries int) shares {
 	return s
 }
 
-// grant returns the webhooks that receive an event, or later.
-func (s shares) grant(recipients *recipients, e unsent) (webhooks []string, err error) {
+// grant returns the webhooks that receive an event, unless its deliveries are left to a later fetch or to fan-out.
+func (s shares) grant(recipients *recipients, e unsent) (webhooks []string, later bool, err error) {
 	if s.got[e.tenant] >= s.each {
-		if e.kind == event.WebhookPing {
-			return nil, nil
-		}
-		return []string{later}, nil
+		return nil, e.kind != event.WebhookPing, nil
 	}
 	webhooks, aside, err := recipients.of(e.newEvent)
 	if s.got[e.tenant] += len(webhooks); aside || recipients.spent[e.tenant] > fetchSteps {
 		s.got[e.tenant] = s.each
 	}
-	if aside {
-		webhooks = []string{later}
-	}
-	return webhooks, err
+	return webhooks, aside, err
 }
