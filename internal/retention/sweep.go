@@ -114,7 +114,7 @@ type sweep struct {
 	id         string
 }
 
-// tenant deletes everything of a tenant, and repeats that for what earlier transactions have written meanwhile.
+// tenant deletes everything of a tenant, and then what transactions that had begun before have written meanwhile.
 func (s sweep) tenant() error {
 	for {
 		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)
@@ -185,7 +185,7 @@ func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 	for i, d := range deleted {
 		all[i] = d.record
 	}
-	whole, err := s.deliveries.Whole(all)
+	whole, err := s.deliveries.FullyFannedOut(all)
 	if err != nil || len(whole) == 0 {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ const (
 	tenantAfterSQL = "SELECT `id` FROM `events` WHERE `tenant` = ?1 AND rowid > (SELECT rowid FROM `events` WHERE `id` = ?2) ORDER BY rowid LIMIT 1"
 )
 
-// positionAtSQL sets the position of the tenant ?1 within its event, and positionOnSQL on the event ?2. doneSQL ends its being set aside.
+// positionAtSQL sets the position of the tenant ?1 within its event, and positionOnSQL on the event ?2. doneSQL deletes it: the tenant is no longer set aside.
 const (
 	positionAtSQL = "UPDATE `_fanOutAside` SET `webhook` = ?2, `steps` = ?3 WHERE `tenant` = ?1"
 	positionOnSQL = "UPDATE `_fanOutAside` SET `event` = ?2, `webhook` = '', `steps` = 0 WHERE `tenant` = ?1"
@@ -156,13 +156,13 @@ func (s *Store) decideAside(at position) (version int64, recipients []asideRecip
 		if err != nil {
 			return err
 		}
-		for _, h := range r.candidates(at.newEvent, a.hooks[a.find(at.webhook)+1:]) {
+		for _, sub := range r.candidates(at.newEvent, a.subscribers[a.find(at.webhook)+1:]) {
 			if len(recipients) == asideChunk {
 				return nil
 			}
-			end.webhook = h.id
-			if h.passes(parsed, &end.steps) {
-				recipients = append(recipients, asideRecipient{h.id, min(end.steps, filter.MaxSteps)})
+			end.webhook = sub.id
+			if sub.passes(parsed, &end.steps) {
+				recipients = append(recipients, asideRecipient{sub.id, min(end.steps, filter.MaxSteps)})
 			}
 		}
 		whole = true

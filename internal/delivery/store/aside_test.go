@@ -282,7 +282,7 @@ func TestAsideIsErased(t *testing.T) {
 			f.fanOut()
 			whole := func(want int) {
 				t.Helper()
-				if found, err := f.store.Whole([]string{"ada"}); err != nil || len(found) != want {
+				if found, err := f.store.FullyFannedOut([]string{"ada"}); err != nil || len(found) != want {
 					t.Errorf("%d of the contacts are fanned out, %v", len(found), err)
 				}
 			}

@@ -40,12 +40,12 @@ WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 // contactEventsSQL lists the first ?3 events of the contacts ?1 after the row ?2.
 const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact IN (SELECT value FROM json_each(?1)) AND rowid > ?2 ORDER BY rowid LIMIT ?3`
 
-// wholeSQL returns the indexes of those of the contacts ?1 whose events have all their deliveries.
-var wholeSQL = `SELECT j.key FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.contact = j.value AND NOT ` + fannedOutSQL("e") + `)`
+// fullyFannedOutSQL returns the indexes of those of the contacts ?1 whose events have all their deliveries.
+var fullyFannedOutSQL = `SELECT j.key FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.contact = j.value AND NOT ` + fannedOutSQL("e") + `)`
 
-// Whole returns the indexes of those of the contacts whose events are all fanned out.
-func (s *Store) Whole(contacts []string) ([]int, error) {
-	indexes, err := sqlite.Values[int](sqlite.Direct(s.app.ConcurrentDB()), wholeSQL, sqlite.List(contacts))
+// FullyFannedOut returns the indexes of those of the contacts whose events are all fanned out.
+func (s *Store) FullyFannedOut(contacts []string) ([]int, error) {
+	indexes, err := sqlite.Values[int](sqlite.Direct(s.app.ConcurrentDB()), fullyFannedOutSQL, sqlite.List(contacts))
 	if err != nil {
 		return nil, fmt.Errorf("looking for the events of %d contacts: %w", len(contacts), err)
 	}

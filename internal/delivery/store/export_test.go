@@ -49,9 +49,9 @@ func QueuePlans() map[string][]any {
 		takenSQL:           {ids},
 		newSQL:             {1, ""},
 		nobodySQL:          nil,
-		hooksSQL:           {""},
+		subscribersSQL:     {""},
 		stateSQL:           nil,
-		wholeSQL:           {ids},
+		fullyFannedOutSQL:  {ids},
 		contactEventsSQL:   {ids, 1, 1},
 		asideSQL:           nil,
 		setAsideSQL:        {"", ""},
@@ -91,8 +91,8 @@ func DecidedBefore(tb testing.TB, s *Store) bool {
 func Compiled(s *Store) map[string]*filter.Filter {
 	all := map[string]*filter.Filter{}
 	for _, a := range s.directory.audiences {
-		for _, h := range a.hooks {
-			all[h.id] = h.filter
+		for _, sub := range a.subscribers {
+			all[sub.id] = sub.filter
 		}
 	}
 	return all

@@ -114,7 +114,7 @@ func (r *recipients) audience(tenant string) (a audience, err error) {
 		if r.how == writing {
 			return a, errUndecided
 		}
-		if a, err = readAudience(r.tx, tenant, r.version, a.hooks); err != nil {
+		if a, err = readAudience(r.tx, tenant, r.version, a.subscribers); err != nil {
 			return a, err
 		}
 		if r.how == ahead { // elsewhere the version may be one that is never committed
@@ -126,10 +126,10 @@ func (r *recipients) audience(tenant string) (a audience, err error) {
 }
 
 // candidates returns those of the webhooks that receive the event if it passes their filters.
-func (r *recipients) candidates(e newEvent, hooks []*hook) (found []*hook) {
-	for _, h := range hooks {
-		if !h.closed && h.wants(e.kind) && r.since[h.id] < e.row {
-			found = append(found, h)
+func (r *recipients) candidates(e newEvent, subscribers []*subscriber) (found []*subscriber) {
+	for _, sub := range subscribers {
+		if !sub.closed && sub.wants(e.kind) && r.since[sub.id] < e.row {
+			found = append(found, sub)
 		}
 	}
 	return found
@@ -138,10 +138,10 @@ func (r *recipients) candidates(e newEvent, hooks []*hook) (found []*hook) {
 // decide decides who receives an event, and remembers it.
 func (r *recipients) decide(e newEvent, a audience) (verdict, error) {
 	v := verdict{version: r.version}
-	all, filtered := r.candidates(e, a.hooks), false
-	for _, h := range all {
-		v.webhooks = append(v.webhooks, h.id)
-		filtered = filtered || h.filter != nil
+	all, filtered := r.candidates(e, a.subscribers), false
+	for _, sub := range all {
+		v.webhooks = append(v.webhooks, sub.id)
+		filtered = filtered || sub.filter != nil
 	}
 	switch {
 	case len(all) > manyRecipients:
@@ -162,11 +162,11 @@ func (r *recipients) decide(e newEvent, a audience) (verdict, error) {
 }
 
 // evaluate returns which webhooks an event passes the filters of, unless that takes long.
-func (r *recipients) evaluate(tenant string, all []*hook, event *filter.Event) (webhooks []string, aside bool) {
+func (r *recipients) evaluate(tenant string, all []*subscriber, event *filter.Event) (webhooks []string, aside bool) {
 	steps := 0
-	for _, h := range all {
-		if h.filter != nil && event != nil {
-			steps += h.filter.Steps(event)
+	for _, sub := range all {
+		if sub.filter != nil && event != nil {
+			steps += sub.filter.Steps(event)
 		}
 	}
 	r.spent[tenant] += steps
@@ -174,9 +174,9 @@ func (r *recipients) evaluate(tenant string, all []*hook, event *filter.Event) (
 		return nil, true
 	}
 	steps = 0
-	for _, h := range all {
-		if h.passes(event, &steps) {
-			webhooks = append(webhooks, h.id)
+	for _, sub := range all {
+		if sub.passes(event, &steps) {
+			webhooks = append(webhooks, sub.id)
 		}
 	}
 	return webhooks, false

@@ -127,7 +127,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := s.CatchUp(context.Background(), ""); err != nil { // until an event is fanned out, it is unknown who misses it
 		return sum, err
 	}
-	h, kinds, err := s.hook(owner, webhookID)
+	sub, kinds, err := s.subscriber(owner, webhookID)
 	if err != nil {
 		return sum, err
 	}
@@ -135,7 +135,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now, "kinds": sqlite.List(kinds)}
 	sum.Types = map[string]int{}
 	var all []missed
-	err = s.eachMissed(h, params, func(m missed) {
+	err = s.eachMissed(sub, params, func(m missed) {
 		sum.Count++
 		sum.Types[m.Type]++
 		extend(&sum, m.Created)
@@ -165,8 +165,8 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	return sum, err
 }
 
-// hook returns what decides which events a webhook receives, and the kinds that it wants.
-func (s *Store) hook(tenantID, id string) (h *hook, kinds []string, err error) {
+// subscriber returns what decides which events a webhook receives, and the kinds that it wants.
+func (s *Store) subscriber(tenantID, id string) (sub *subscriber, kinds []string, err error) {
 	err = s.snapshot(func(tx sqlite.Reader) error {
 		r, err := s.recipients(tx, ahead)
 		if err != nil {
@@ -180,19 +180,19 @@ func (s *Store) hook(tenantID, id string) (h *hook, kinds []string, err error) {
 		if i < 0 {
 			return sql.ErrNoRows
 		}
-		h = a.hooks[i]
+		sub = a.subscribers[i]
 		return nil
 	})
 	for _, kind := range event.Kinds {
-		if err == nil && h.wants(event.Kind(kind)) {
+		if err == nil && sub.wants(event.Kind(kind)) {
 			kinds = append(kinds, kind)
 		}
 	}
-	return h, kinds, err
+	return sub, kinds, err
 }
 
 // eachMissed calls found for each row of missedSQL that passes the webhook's filter. It does not keep their payloads.
-func (s *Store) eachMissed(h *hook, params dbx.Params, found func(missed)) error {
+func (s *Store) eachMissed(sub *subscriber, params dbx.Params, found func(missed)) error {
 	rows, err := s.app.ConcurrentDB().NewQuery(missedSQL).Bind(params).Rows()
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *Store) eachMissed(h *hook, params dbx.Params, found func(missed)) error
 		if err := rows.Scan(&m.Delivery, &m.Event, &m.Type, &m.Created, &payload); err != nil {
 			return err
 		}
-		if len(payload) == 0 || h.passes(parsed(payload), new(int)) {
+		if len(payload) == 0 || sub.passes(parsed(payload), new(int)) {
 			found(m)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// hooksSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to them.
-const hooksSQL = "SELECT w.`id`, w.`disabled` OR NOT EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = w.`tenant` AND t.`apiEnabled` = 1), " +
+// subscribersSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to them.
+const subscribersSQL = "SELECT w.`id`, w.`disabled` OR NOT EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = w.`tenant` AND t.`apiEnabled` = 1), " +
 	"w.`events`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 ORDER BY w.rowid"
 
-// hook is what decides which events a webhook receives.
-type hook struct {
+// subscriber is what decides which events a webhook receives.
+type subscriber struct {
 	id     string
 	closed bool     // it is disabled, or its tenant lacks the feature
 	kinds  []string // none for those about contacts
@@ -27,56 +27,56 @@ type hook struct {
 }
 
 // wants reports whether the webhook asks for events of a kind. A ping has its delivery from the beginning.
-func (h *hook) wants(kind event.Kind) bool {
+func (sub *subscriber) wants(kind event.Kind) bool {
 	switch {
 	case kind == event.WebhookPing:
 		return false
-	case len(h.kinds) == 0:
+	case len(sub.kinds) == 0:
 		return kind.ByDefault()
 	default:
-		return slices.Contains(h.kinds, string(kind))
+		return slices.Contains(sub.kinds, string(kind))
 	}
 }
 
 // passes reports whether an event passes the filter, and adds the steps. An event passes if it could not be parsed, the filter fails, or the
 // steps would be more than filter.MaxSteps.
-func (h *hook) passes(event *filter.Event, steps *int) bool {
-	if h.filter == nil || event == nil {
+func (sub *subscriber) passes(event *filter.Event, steps *int) bool {
+	if sub.filter == nil || event == nil {
 		return true
 	}
-	if *steps += h.filter.Steps(event); *steps > filter.MaxSteps {
+	if *steps += sub.filter.Steps(event); *steps > filter.MaxSteps {
 		return true
 	}
-	matches, _ := h.filter.Match(event)
+	matches, _ := sub.filter.Match(event)
 	return matches
 }
 
 // audience is the webhooks of a tenant, in the order of their rows.
 type audience struct {
-	version int64
-	hooks   []*hook
+	version     int64
+	subscribers []*subscriber
 }
 
 // readAudience reads the webhooks of a tenant. It compiles only the filters that are not among the known ones.
-func readAudience(tx sqlite.Reader, tenant string, version int64, known []*hook) (audience, error) {
-	compiled := make(map[string]*hook, len(known))
-	for _, h := range known {
-		compiled[h.id] = h
+func readAudience(tx sqlite.Reader, tenant string, version int64, known []*subscriber) (audience, error) {
+	compiled := make(map[string]*subscriber, len(known))
+	for _, sub := range known {
+		compiled[sub.id] = sub
 	}
 	a := audience{version: version}
-	err := sqlite.Each(tx, hooksSQL, func(rows *sql.Rows) error {
-		h := &hook{}
+	err := sqlite.Each(tx, subscribersSQL, func(rows *sql.Rows) error {
+		sub := &subscriber{}
 		var kinds []byte
-		if err := rows.Scan(&h.id, &h.closed, &kinds, &h.text); err != nil {
+		if err := rows.Scan(&sub.id, &sub.closed, &kinds, &sub.text); err != nil {
 			return err
 		}
-		_ = json.Unmarshal(kinds, &h.kinds) // '' for none
-		if before := compiled[h.id]; before != nil && before.text == h.text {
-			h.filter = before.filter
-		} else if h.text != "" {
-			h.filter, _ = filter.Compile(h.text) // without one that works, all events pass
+		_ = json.Unmarshal(kinds, &sub.kinds) // '' for none
+		if before := compiled[sub.id]; before != nil && before.text == sub.text {
+			sub.filter = before.filter
+		} else if sub.text != "" {
+			sub.filter, _ = filter.Compile(sub.text) // without one that works, all events pass
 		}
-		a.hooks = append(a.hooks, h)
+		a.subscribers = append(a.subscribers, sub)
 		return nil
 	}, tenant)
 	if err != nil {
@@ -87,7 +87,7 @@ func readAudience(tx sqlite.Reader, tenant string, version int64, known []*hook)
 
 // find returns the webhook with that id, and its position among those of the tenant; -1 for none.
 func (a audience) find(id string) int {
-	return slices.IndexFunc(a.hooks, func(h *hook) bool { return h.id == id })
+	return slices.IndexFunc(a.subscribers, func(sub *subscriber) bool { return sub.id == id })
 }
 
 // verdict is who receives an event.
@@ -165,7 +165,7 @@ func (d *directory) remember(event string, decided verdict) {
 	d.young[event] = decided
 }
 
-// warns reports whether to warn about the filters of a tenant, which is not done for each event.
+// warns reports whether to warn about the filters of a tenant: at most once in warnEvery.
 func (d *directory) warns(tenant string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

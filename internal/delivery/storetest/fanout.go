@@ -294,7 +294,7 @@ func testEraseAfterFanOut(t *testing.T, f *fixture) {
 	f.DeleteContact(t, "contact1")
 	whole := func(want int) {
 		t.Helper()
-		if found, err := f.store.Whole([]string{"contact1"}); err != nil || len(found) != want {
+		if found, err := f.store.FullyFannedOut([]string{"contact1"}); err != nil || len(found) != want {
 			t.Errorf("%d of the contacts are fanned out, %v", len(found), err)
 		}
 	}
