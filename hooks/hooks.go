@@ -25,7 +25,7 @@ var administered = []string{tenant.CollectionName, credential.CollectionName, we
 // commit that leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, bounds tenant.Bounds, sender *delivery.Sender, wake func()) {
 	bindAudit(app)
-	contact.Bind(app, contact.Hooks{Erase: retention.EraseContact, Wake: wake})
+	contact.Bind(app, retention.EraseContact, wake)
 	bindInput(app)
 	bindPartialUpdates(app)
 	bindOwners(app, bounds, wake)

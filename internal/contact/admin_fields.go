@@ -2,7 +2,6 @@ package contact
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -16,26 +15,6 @@ import (
 // A plan sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn values into
 // columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record that is saved. ParseChanges checks
 // the values that callers send, before the transaction. In the transaction, only what depends on the contact is checked.
-
-// check sets the custom fields of a contact and checks what depends on the whole contact. The error is a fault.Fields if it is invalid.
-func (p *plan) check(c *change) error {
-	var faults fault.Fields
-	if c.after.Name == "" && c.after.Email == "" {
-		faults = nameOrEmail()
-	}
-	if len(p.adminFields) > 0 {
-		wrong, err := p.setAdminFields(c)
-		if err != nil {
-			return err
-		}
-		maps.Copy(wrong, faults)
-		faults = wrong
-	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
-}
 
 // setAdminFields sets the admin's fields, and returns the errors in them.
 func (p *plan) setAdminFields(c *change) (faults fault.Fields, err error) {

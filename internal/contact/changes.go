@@ -21,10 +21,6 @@ func ParseChanges(app core.App, input map[string]any) (Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.parse(input)
-}
-
-func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, fault.Fields{}
 	var record *core.Record // holds the values while they are checked
 	for name, value := range input {
@@ -112,10 +108,4 @@ func textValue(value any) (string, *fault.Field) {
 	default:
 		return "", &fault.Field{Code: fault.CodeInvalidType, Message: "must be a string or null"}
 	}
-}
-
-// nameOrEmail returns the faults of a contact that has neither.
-func nameOrEmail() fault.Fields {
-	wrong := fault.Field{Code: fault.CodeRequired, Message: "name or email must be present"}
-	return fault.Fields{"name": wrong, "email": wrong}
 }

@@ -20,24 +20,21 @@ import (
 // Erase erases what is stored about contacts elsewhere, in the transaction that deletes them.
 type Erase func(tx core.App, tenantID string, deleted *Contact) error
 
-// Hooks is what the rest of the program does when a contact changes.
-type Hooks struct {
-	Erase Erase
-
-	// Wake is called after each commit of a change; it must not block.
-	Wake func()
-}
-
-// Bind applies the rules and side effects of a plan to every contact that is written through its record.
-func Bind(app core.App, hooks Hooks) {
+// Bind applies the rules and side effects of a plan to every contact that is written through its record. wake is called after each commit
+// of a change, also of a plan's; it must not block.
+func Bind(app core.App, erase Erase, wake func()) {
 	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
 	app.OnRecordUpdateExecute(CollectionName).BindFunc(updateRecord)
-	app.OnRecordDeleteExecute(CollectionName).BindFunc(hooks.deleteRecord)
+	app.OnRecordDeleteExecute(CollectionName).BindFunc(func(e *core.RecordEvent) error { return deleteWith(e, erase) })
 
-	app.OnRecordAfterCreateSuccess(CollectionName).BindFunc(hooks.wake)
-	app.OnRecordAfterUpdateSuccess(CollectionName).BindFunc(hooks.wake)
-	app.OnRecordAfterDeleteSuccess(CollectionName).BindFunc(hooks.wake)
+	afterSuccess := func(e *core.RecordEvent) error {
+		wake()
+		return e.Next()
+	}
+	app.OnRecordAfterCreateSuccess(CollectionName).BindFunc(afterSuccess)
+	app.OnRecordAfterUpdateSuccess(CollectionName).BindFunc(afterSuccess)
+	app.OnRecordAfterDeleteSuccess(CollectionName).BindFunc(afterSuccess)
 
 	afterCommit := &hook.Handler[*core.ModelEvent]{
 		Id: "contactbaseAfterCommit",
@@ -51,11 +48,6 @@ func Bind(app core.App, hooks Hooks) {
 	}
 	app.OnModelAfterCreateSuccess(CollectionName).Bind(afterCommit)
 	app.OnModelAfterUpdateSuccess(CollectionName).Bind(afterCommit)
-}
-
-func (h Hooks) wake(e *core.RecordEvent) error {
-	h.Wake()
-	return e.Next()
 }
 
 // validateRecord applies the rules of the API to every way of writing.
@@ -122,7 +114,8 @@ func updateRecord(e *core.RecordEvent) error {
 	})
 }
 
-func (h Hooks) deleteRecord(e *core.RecordEvent) error {
+// deleteWith deletes a record, and what is stored about the contact elsewhere.
+func deleteWith(e *core.RecordEvent, erase Erase) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
 		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
@@ -140,7 +133,7 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		if err := deleted(tenantID, c, mergedInto).write(tx, time.Now()); err != nil {
 			return err
 		}
-		return h.Erase(tx, tenantID, c)
+		return erase(tx, tenantID, c)
 	})
 }
 

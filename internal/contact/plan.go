@@ -226,12 +226,29 @@ func (c *Contact) lacking(changes Changes) Changes {
 	return lacking
 }
 
-// apply sets the fields of a contact, and checks it. The error is a fault.Fields if it is invalid.
+// apply sets the fields of a contact, and checks what depends on the whole of it. The error is a fault.Fields if it is invalid.
 func (p *plan) apply(c *change) error {
 	for _, field := range Fields {
 		if value, sent := c.sets[field.Name]; sent {
 			*field.of(c.after), _ = value.(string)
 		}
 	}
-	return p.check(c)
+	var faults fault.Fields
+	if len(p.adminFields) > 0 {
+		var err error
+		if faults, err = p.setAdminFields(c); err != nil {
+			return err
+		}
+	}
+	if c.after.Name == "" && c.after.Email == "" {
+		if faults == nil {
+			faults = fault.Fields{}
+		}
+		missing := fault.Field{Code: fault.CodeRequired, Message: "name or email must be present"}
+		faults["name"], faults["email"] = missing, missing
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
 }

@@ -55,17 +55,12 @@ func schemaFor(app core.App) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
 	}
-	return schemaOf(collection), nil
-}
-
-// schemaOf returns the schema of a collection that nobody changes.
-func schemaOf(collection *core.Collection) *schema {
 	s := latest.Load()
 	if s == nil || s.collection != collection {
 		s = newSchema(collection)
 		latest.Store(s)
 	}
-	return s
+	return s, nil
 }
 
 func newSchema(collection *core.Collection) *schema {

@@ -13,7 +13,11 @@ import (
 // rows returns the statements that write the rows of contacts, in the order of the changes. An admin's unique index may refuse one.
 func (p *plan) rows(changes []*change) (rows runs, err error) {
 	for _, c := range changes {
-		row, err := p.row(c)
+		write := p.insertRow
+		if c.before != nil {
+			write = p.updateRow
+		}
+		row, err := write(c)
 		if err != nil {
 			return nil, err
 		}
@@ -26,7 +30,10 @@ func (p *plan) rows(changes []*change) (rows runs, err error) {
 func (p *plan) effects(changes []*change) ([]sqlite.Statement, error) {
 	var found, events runs
 	for _, c := range changes {
-		effects := c.effects(p.tenantID)
+		effects := created(p.tenantID, c.after)
+		if c.before != nil {
+			effects = updated(p.tenantID, c.before, c.after)
+		}
 		if effects.event == nil {
 			continue
 		}
@@ -76,14 +83,6 @@ func (r runs) before(statement, done int) int {
 	return done
 }
 
-// row returns the statement that writes the row of a contact.
-func (p *plan) row(c *change) (sqlite.Statement, error) {
-	if c.before != nil {
-		return p.updateRow(c)
-	}
-	return p.insertRow(c)
-}
-
 // insertRow returns the statement that writes the whole row of a contact.
 func (p *plan) insertRow(c *change) (sqlite.Statement, error) {
 	args := make([]any, 0, len(shippedFields)+len(p.adminFields))
@@ -128,13 +127,6 @@ func (p *plan) updateRow(c *change) (sqlite.Statement, error) {
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, stamp.Store(c.after.Updated), c.after.ID, p.tenantID),
 	}, nil
-}
-
-func (c *change) effects(tenantID string) sideEffects {
-	if c.before == nil {
-		return created(tenantID, c.after)
-	}
-	return updated(tenantID, c.before, c.after)
 }
 
 // sideEffects is what is written together with a contact, in the same transaction, however the contact is written.
