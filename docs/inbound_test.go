@@ -60,6 +60,22 @@ func TestNamesThatAreUnderstood(t *testing.T) {
 	}
 }
 
+// The guide names every preset, and the notes on recorded payloads name its documentation.
+func TestPresetsAreListed(t *testing.T) {
+	t.Parallel()
+	const notes = "../internal/inbound/payload/testdata/README.md"
+	guide, recorded := read(t, "inbound.md"), read(t, notes)
+	for _, preset := range payload.Presets() {
+		name := "`" + preset.Name + "`"
+		if !strings.Contains(guide, name) {
+			t.Errorf("docs/inbound.md does not name the preset %s", name)
+		}
+		if !strings.Contains(recorded, "\n| "+name+" |") {
+			t.Errorf("%s has no row for the preset %s", strings.TrimPrefix(notes, "../"), name)
+		}
+	}
+}
+
 // understands reports whether a property of that name is taken for the field.
 func understands(t *testing.T, name, field string) bool {
 	t.Helper()

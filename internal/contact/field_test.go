@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -109,6 +110,42 @@ func TestFieldsHavePlacesOfTheirOwn(t *testing.T) {
 	if places := reflect.TypeFor[contact.Contact]().NumField() - others; places != len(contact.Fields) {
 		t.Errorf("a Contact has %d places for fields, the table in internal/contact/field.go %d fields", places, len(contact.Fields))
 	}
+}
+
+// The clients name every field. In a client that does not, a new field would be a custom one.
+func TestClientsNameTheFields(t *testing.T) {
+	t.Parallel()
+	client, reference := source(t, "../../clients/go/contact.go"), source(t, "../../docs/reference/golang.go")
+	_, node, _ := strings.Cut(source(t, "../../clients/n8n/nodes/Contactbase/properties.ts"), "name: 'fields',")
+	for i, field := range contact.Fields {
+		name := reflect.TypeFor[contact.Contact]().Field(1 + i).Name // after ID
+		for place, has := range map[string]bool{
+			"the type Contact in clients/go/contact.go":                          inStruct(client, "Contact", name),
+			"the type Fields in clients/go/contact.go":                           inStruct(client, "Fields", name),
+			"goFields in docs/reference/golang.go":                               strings.Contains(reference, strconv.Quote(field.Name)+": "+strconv.Quote(name)),
+			"the property fields in clients/n8n/nodes/Contactbase/properties.ts": strings.Contains(node, "name: '"+field.Name+"'"),
+		} {
+			if !has {
+				t.Errorf("%s lacks %q, which the table of fields has in internal/contact/field.go", place, field.Name)
+			}
+		}
+	}
+}
+
+func source(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// inStruct reports whether a struct of a Go file has a field.
+func inStruct(text, of, name string) bool {
+	_, rest, _ := strings.Cut(text, "\ntype "+of+" struct {\n")
+	fields, _, _ := strings.Cut(rest, "\n}\n")
+	return regexp.MustCompile(`(?m)^\t` + name + ` `).MatchString(fields)
 }
 
 // propertySchema is what the OpenAPI document says of a value.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
 	return kinds
 }
 
-// The migrations, the OpenAPI document, the dashboard, the documents and the node of n8n list every kind.
+// The migrations, the OpenAPI document, the dashboard, the documents and the clients list every kind.
 func TestKindsAreListedEverywhere(t *testing.T) {
 	t.Parallel()
 	webhooks, err := testkit.NewApp(t).FindCollectionByNameOrId("webhooks")
@@ -53,6 +54,7 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 	_, feed, _ := strings.Cut(string(api.YAML()), "\n    FeedEvent:\n")
 	feed, _, _ = strings.Cut(feed, "\n    ErasedEvent:\n")
 	catalog := readFile(t, "../../docs/event-catalog.md")
+	goClient, tsClient := readFile(t, "../../clients/go/event.go"), readFile(t, "../../clients/typescript/src/webhook.ts")
 	trigger := readFile(t, "../../clients/n8n/nodes/ContactbaseFeedTrigger/ContactbaseFeedTrigger.node.ts")
 	for _, kind := range event.Kinds {
 		noun, verb, _ := strings.Cut(kind, ".")
@@ -61,6 +63,8 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 			"the webhooks of api/openapi.yaml":               strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n"),
 			"the schema FeedEvent in api/openapi.yaml":       kind == string(event.WebhookPing) || strings.Contains(feed, "schemas/"+schema+"'"),
 			"docs/event-catalog.md":                          regexp.MustCompile(`(?m)^## .*\b` + kind + `\b`).MatchString(catalog),
+			"ParseEvent in clients/go/event.go":              strings.Contains(goClient, strconv.Quote(kind)),
+			"clients/typescript/src/webhook.ts":              kind == string(event.WebhookPing) || strings.Contains(tsClient, "Schemas["+strconv.Quote(schema)+"]"),
 			"the node ContactbaseFeedTrigger in clients/n8n": kind == string(event.WebhookPing) || strings.Contains(trigger, "value: '"+kind+"'"),
 		} {
 			if !has {
