@@ -16,20 +16,14 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/order"
+	"contactbase/routes/envelope"
 )
 
-// The largest bodies outside our prefixes, in bytes. Superusers have PocketBase's limit.
-const (
-	maxGuestBody = 64 << 10
-	maxUserBody  = 1 << 20 // of members, and of records of other auth collections
-)
+// maxGuestBody is the largest body of guests outside our prefixes, in bytes. Superusers have PocketBase's limit.
+const maxGuestBody = 64 << 10
 
 // maxFormParts is how many parts of a form net/http accepts.
 const maxFormParts = 1000
-
-// maxUnread is how much of a body that is too large is still received, in bytes. If the connection closed while the client is sending,
-// the response would be lost.
-const maxUnread = apis.DefaultMaxBodySize
 
 // boundBodies refuses large bodies before PocketBase decodes them, which takes up to fifty times their size in memory and comes before
 // its rules. Routes below our prefixes have limits of their own.
@@ -72,7 +66,7 @@ func bodyLimit(e *core.RequestEvent) int64 {
 	case e.Auth == nil:
 		return maxGuestBody
 	default:
-		return maxUserBody
+		return envelope.MaxUserBody
 	}
 }
 
@@ -97,7 +91,7 @@ func measureBody(r *http.Request, limit int64) error {
 // discardBody receives the rest of the body, without PocketBase's copy of it. A client that waits for 100 Continue sends none.
 func discardBody(r *http.Request) {
 	if body, ok := r.Body.(*router.RereadableReadCloser); ok && r.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, body.ReadCloser, maxUnread) // an error means that nobody waits for the response
+		_, _ = io.CopyN(io.Discard, body.ReadCloser, envelope.MaxUnread) // an error means that nobody waits for the response
 	}
 }
 

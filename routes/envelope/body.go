@@ -11,15 +11,21 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
 
-// maxDrain is how much of a body that is too large is still read, in bytes. If the connection closed while the client is sending,
-// the response would be lost.
-const maxDrain = 8 << 20
+const (
+	// MaxUserBody is the largest body of members, and of records of other auth collections, in bytes.
+	MaxUserBody = 1 << 20
+
+	// MaxUnread is how much of a body that is too large is still received, in bytes. If the connection closed while the client is sending,
+	// the response would be lost.
+	MaxUnread = apis.DefaultMaxBodySize
+)
 
 // ErrNotUTF8 is the error of a body that is not UTF-8.
 var ErrNotUTF8 = InvalidJSON("The request body must be valid UTF-8.")
@@ -31,7 +37,7 @@ func ReadBody(e *core.RequestEvent, limit int64) ([]byte, error) {
 		return nil, InvalidJSON("The request body ended early. Send the request again.")
 	}
 	if int64(len(body)) > limit {
-		if _, err := io.CopyN(io.Discard, e.Request.Body, maxDrain); err != nil && !errors.Is(err, io.EOF) {
+		if _, err := io.CopyN(io.Discard, e.Request.Body, MaxUnread); err != nil && !errors.Is(err, io.EOF) {
 			return nil, InvalidJSON("The request body ended early. Send the request again.")
 		}
 		return nil, fault.New(fault.PayloadTooLarge, fmt.Sprintf("The request body must have at most %d bytes.", limit))

@@ -22,11 +22,8 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// The largest bodies, in bytes. A superuser's may have a sample payload and some room.
-const (
-	maxAdminBody  = payload.MaxBody + 256<<10
-	maxMemberBody = 1 << 20
-)
+// maxAdminBody is the largest body of a superuser, in bytes: it may have a sample payload and some room.
+const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))

@@ -122,7 +122,7 @@ func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 // nothing. It leaves a body that streams to the handler.
 func reloadMember(e *core.RequestEvent, streams bool) error {
 	if !streams {
-		if _, err := envelope.ReadBody(e, maxMemberBody); err != nil { // PocketBase lets handlers read it again
+		if _, err := envelope.ReadBody(e, envelope.MaxUserBody); err != nil { // PocketBase lets handlers read it again
 			return err
 		}
 	}
