@@ -81,7 +81,7 @@ func ours(path string) bool { return prefixOf(path) != "" }
 
 // prefixOf returns our prefix of a path, "" if none.
 func prefixOf(path string) string {
-	for _, prefix := range []string{externalPrefix, hooksPrefix, adminPrefix, mcpPrefix} {
+	for _, prefix := range []string{externalPrefix, inboundPrefix, adminPrefix, mcpPrefix} {
 		if below(prefix, path) {
 			return prefix
 		}
@@ -134,8 +134,8 @@ func (s *server) unrouted(e *core.RequestEvent) *fault.Error {
 // redact replaces the request before it is logged: a token in the path is a credential, and a search query holds personal data.
 func redact(e *core.RequestEvent) {
 	path := e.Request.URL.Path
-	if rest, ok := strings.CutPrefix(path, hooksPrefix+"/"); ok && rest != "" {
-		path = hooksPrefix + "/[redacted]"
+	if rest, ok := strings.CutPrefix(path, inboundPrefix+"/"); ok && rest != "" {
+		path = inboundPrefix + "/[redacted]"
 	}
 	request := e.Request.WithContext(e.Request.Context()) // a shallow copy
 	request.URL = &url.URL{Path: path}

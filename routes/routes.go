@@ -29,7 +29,7 @@ import (
 const (
 	externalPrefix = "/api/ext" // all versions of the REST API
 	apiPrefix      = externalPrefix + "/v1"
-	hooksPrefix    = "/api/hooks"
+	inboundPrefix  = "/api/hooks"
 	adminPrefix    = "/api/integrations"
 	mcpPrefix      = "/mcp"
 )
@@ -100,7 +100,7 @@ func Bind(app core.App, config route.Config) {
 func (s *server) bindRoutes(e *core.ServeEvent) {
 	s.group(e, apiPrefix, retryOutdated(s.apiRoutes())...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
-	s.group(e, hooksPrefix, s.hookRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, inboundPrefix, s.inboundRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, adminPrefix, retryOutdated(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
 }
@@ -121,8 +121,8 @@ func (s *server) apiRoutes() []route.Route {
 	}
 }
 
-// hookRoutes are the routes of other systems, which a token in the address authorizes.
-func (s *server) hookRoutes() []route.Route {
+// inboundRoutes are the routes of other systems, which a token in the address authorizes.
+func (s *server) inboundRoutes() []route.Route {
 	return []route.Route{
 		route.New("GET", "/{token}", s.probeInbound, route.Middlewares{}),
 		route.New("POST", "/{token}", s.receiveInbound, route.Middlewares{}),
