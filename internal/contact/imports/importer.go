@@ -117,7 +117,7 @@ func (w *worker) end(id string) {
 	}
 	delete(w.dryRuns, id)
 	if err := d.run.Close(); err != nil {
-		w.app.Logger().Warn("deleting the database of a dry run; the next start deletes it", "error", err)
+		w.app.Logger().Warn("deleting the database of a dry run; delete its folder in the data directory, .contactbase.dry-run-…", "error", err)
 	}
 }
 
