@@ -18,19 +18,30 @@ import (
 )
 
 // acknowledge delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
-// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet.
+// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet. A read only needs
+// that this machine still serves once it has read, because the data of a machine that has been replaced is old.
 func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseAcknowledge",
 		Priority: order.ResponsesHeld,
 		Func: func(e *core.RequestEvent) error {
 			if err := s.Replica.Holds(); err != nil {
-				return unacknowledged(err)
+				return replaced(err)
 			}
+			held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error {
+				if err := s.Replica.Acknowledge(e.Request.Context()); err != nil {
+					return unreplicated(err)
+				}
+				return nil
+			}}
 			if e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead {
-				return e.Next()
+				held.acknowledge = func() error {
+					if err := s.Replica.Holds(); err != nil {
+						return replaced(err)
+					}
+					return nil
+				}
 			}
-			held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error { return s.Replica.Acknowledge(e.Request.Context()) }}
 			e.Response = held
 			err := e.Next()
 			e.Response = held.ResponseWriter
@@ -38,7 +49,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 				held.refused = held.acknowledge()
 			}
 			if held.refused != nil {
-				return unacknowledged(held.refused)
+				return held.refused
 			}
 			return err
 		},
@@ -72,17 +83,24 @@ func newestVisibleEvent(ctx context.Context, of route.Replica) (*string, error) 
 		return nil, nil
 	}
 	newest, err := of.NewestVisibleEvent(ctx)
-	if err != nil {
-		return nil, unacknowledged(err)
+	switch {
+	case errors.Is(err, replica.ErrFenced):
+		return nil, replaced(err)
+	case err != nil:
+		return nil, unreplicated(err)
+	default:
+		return newest, nil
 	}
-	return newest, nil
 }
 
-// unacknowledged returns the fault of a response that may not be sent.
-func unacknowledged(cause error) *fault.Error {
-	if errors.Is(cause, replica.ErrFenced) {
-		return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
-	}
+// replaced returns the fault of a request that wrote nothing, because another machine serves, or may serve.
+func replaced(cause error) *fault.Error {
+	return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
+}
+
+// unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another machine has taken over meanwhile,
+// that may have the write, too.
+func unreplicated(cause error) *fault.Error {
 	return &fault.Error{
 		Code:       fault.Unreplicated,
 		Message:    "The change is written but not yet on the replica, and could be lost with this machine. Repeat the request with the same Idempotency-Key until it succeeds; after If-Match or If-None-Match, read the contact instead.",
@@ -93,7 +111,7 @@ func unacknowledged(cause error) *fault.Error {
 // heldAnswer holds back a response until it is acknowledged. Nothing of a refused one is sent.
 type heldAnswer struct {
 	http.ResponseWriter
-	acknowledge func() error
+	acknowledge func() error // returns why the response is not sent, as the client sees it
 	started     bool
 	refused     error // why the response is not sent, nil if it is
 }
