@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -358,6 +359,52 @@ func TestOtherFormats(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", what, err, want)
 			}
+		}
+	}
+}
+
+// A sheet is chosen by its name, whatever its case; otherwise the first one counts.
+func TestSheetIsChosen(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer func() { _ = book.Close() }()
+	err := book.SetSheetName("Sheet1", "First")
+	for sheet, name := range map[string]string{"First": "Ann", "Second": "Bob", "Third": "Cid"} {
+		_, wrong := book.NewSheet(sheet)
+		err = errors.Join(err, wrong, book.SetCellValue(sheet, "A1", "name"), book.SetCellValue(sheet, "A2", name))
+	}
+	var file strings.Builder
+	if err := errors.Join(err, book.Write(&file)); err != nil {
+		t.Fatal(err)
+	}
+	for choice, want := range map[string]string{"": "Ann", "First": "Ann", "Second": "Bob", "third": "Cid"} {
+		if _, rows, err := read(t, file.String(), sheet.Choice{Sheet: choice}); err != nil || len(rows) != 1 || rows[0].Cells[0] != want {
+			t.Errorf("the sheet %q has %v (%v), not %s", choice, rows, err, want)
+		}
+	}
+	if _, _, err := read(t, file.String(), sheet.Choice{Sheet: "Fourth"}); err == nil || !strings.Contains(err.Error(), `has no sheet named "Fourth"`) {
+		t.Errorf("a sheet that is missing: %v", err)
+	}
+}
+
+// Cells of any size up to the limit come whole, and take nothing from the rows around them.
+func TestLargeCells(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{15 << 10, 17 << 10, 41 << 10, 100 << 10, 256 << 10} {
+		long := strings.Repeat("a\n, ", size/4)
+		rows, err := readAll(t, "name,company\nfirst,1\n\""+long+"\","+large(size)+"\nlast,2\n")
+		if want := [][]string{{"name", "company"}, {"first", "1"}, {long, large(size)}, {"last", "2"}}; err != nil || !reflect.DeepEqual(rows, want) {
+			t.Errorf("of cells of %d bytes %d rows come (%v)", size, len(rows), err)
+		}
+	}
+}
+
+// What is cut ends with an ellipsis and has no more characters than allowed.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "äbc": "äbc", "äöüß": "äöüß", "äöüßx": "äöü…", "abcdef": "abc…"} {
+		if got := sheet.Cut(text, 4); got != want {
+			t.Errorf("%q is cut to %q, not %q", text, got, want)
 		}
 	}
 }
