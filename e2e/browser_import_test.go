@@ -39,11 +39,14 @@ func TestBrowserImport(t *testing.T) {
 	b.integrations("/imports", "Import and export")
 	b.says("customers.csv", "Created", "–") // which nothing is yet
 	b.says("customers.csv", "Refused", "10")
+	b.says("customers.csv", "Warnings", "0")
 	b.click("customers.csv")
 	b.sees("990 would be created")
 	b.chooseField("E-Mail", "company")
 	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)
+	b.sees("The choices below have changed. Check the import again.")
 	b.chooseField("E-Mail", "email")
+	b.wait("the summary above the columns", `document.querySelector(".integrations-import").getBoundingClientRect().top < document.querySelector("[aria-label=Columns]").getBoundingClientRect().top`)
 	b.click("Import 990 rows")
 	b.sees("990 created")
 	b.sees("Done")
@@ -61,6 +64,42 @@ func TestBrowserImport(t *testing.T) {
 	b.run(`window.exported = ""; const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.exported = text)); return create.call(URL, blob) }`)
 	b.click("Export")
 	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)
+}
+
+// A file can be read again from another row, and with a country in small letters, without another upload.
+func TestBrowserImportReadsAgain(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.one("tenant", "create", "Acme")
+	s := i.serve()
+	file := filepath.Join(t.TempDir(), "people.csv")
+	text := "Email,Name,Phone\nName,Email,Phone\nAnn Reed,ann@example.com; other@example.com,030 5550144\nBob,bob@example.com,030 5550145\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := s.newBrowser().signIn(s)
+	b.integrations("/imports", "Import and export")
+	b.click("Import contacts")
+	b.wait("the field of the file", labelled("File"))
+	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
+	b.click("Upload file")
+	b.sees("Name · Ann Reed · Bob")
+	b.click("Read the file again")
+	b.fill("Row of the headings", "2")
+	b.click("Read again")
+	b.sees("Ann Reed · Bob")
+	b.sees("the headings are in row 2; not imported is what is above them: Email Name Phone")
+	b.fill("Country", "de")
+	b.click("Check")
+	b.sees("2 would be created")
+	b.sees(`email: the first valid value of a list counts; "other@example.com" left out`)
+	b.look("import-warnings")
+	b.click("Import 2 rows")
+	b.sees("2 created")
+	b.integrations("/imports", "Import and export")
+	b.says("people.csv", "Warnings", "1")
+	b.sees("Cancelled")
+	b.look("imports")
 }
 
 // A running import can be watched and cancelled.

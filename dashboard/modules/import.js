@@ -24,6 +24,9 @@ const stepTime = 500;
 /** @param {Import} shown */
 const isBusy = ({ status }) => ["checking", "running"].includes(status);
 
+/** @param {Import} shown */
+const canCheck = ({ status }) => ["new", "checked"].includes(status);
+
 /** @param {Route<"id">} route */
 function importPage(route) {
     const path = /** @type {const} */ (`/imports/${route.params.id}`);
@@ -61,13 +64,14 @@ function importPage(route) {
         load,
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
-            () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importMapping(data) : null),
-            () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importLeftOut(data) : null),
             () => data.shown && importRemarks(data.shown),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
             () => data.shown && importNotes(data.shown),
             () => data.shown && importRefusals(data.shown),
+            () => (data.shown && canCheck(data.shown) ? importMapping(data) : null),
+            () => (data.shown && canCheck(data.shown) ? importLeftOut(data) : null),
+            () => (data.shown && canCheck(data.shown) ? importCheckButtons(data.shown, isChanged(data), act) : null),
         ],
     });
 }
@@ -78,7 +82,7 @@ function importPage(route) {
  * @param {Pick<ImportChoices, "mapping" | "match" | "existing" | "new" | "country">} of
  */
 function importChoices({ mapping, match, existing, new: absent, country }) {
-    return { mapping, match, existing, new: absent, country };
+    return { mapping, match, existing, new: absent, country: country.trim().toUpperCase() };
 }
 
 /**
@@ -134,7 +138,7 @@ function importLeftOut({ shown, mapping }) {
     return columns.length === 0 ? null : t.p(
         { "html-role": "status" },
         t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
-        " To import a column, choose its field above.",
+        " To import a column, choose its field.",
     );
 }
 
@@ -184,6 +188,15 @@ function importProgress(shown) {
 }
 
 /**
+ * @param {string} text
+ * @param {() => unknown} onclick
+ * @param {string} [style]
+ */
+function importButton(text, onclick, style = "") {
+    return t.button({ type: "button", className: `btn ${style}`, onclick }, t.span({ className: "txt" }, text));
+}
+
+/**
  * Only what was checked can be imported.
  *
  * @param {Import} shown
@@ -191,20 +204,30 @@ function importProgress(shown) {
  * @param {(action: "check" | "start" | "cancel") => unknown} act
  */
 function importButtons({ id, status, counts }, changed, act) {
-    /**
-     * @param {string} text
-     * @param {() => unknown} onclick
-     * @param {string} [style]
-     */
-    const button = (text, onclick, style = "") => t.button({ type: "button", className: `btn ${style}`, onclick }, t.span({ className: "txt" }, text));
     const over = ["done", "cancelled", "dryRun"].includes(status);
-    const ready = status === "checked" && !changed;
+    const rows = counts.created + counts.updated;
     return t.div(
         { className: "integrations-form-buttons" },
-        status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
-        ready && counts.created + counts.updated ? button(`Import ${plural(counts.created + counts.updated, "row")}`, () => act("start")) : null,
-        over ? null : button(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
-        over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
+        status === "checked" && changed ? t.p({ "html-role": "status" }, "The choices below have changed. Check the import again.") : null,
+        status === "checked" && !changed && rows ? importButton(`Import ${plural(rows, "row")}`, () => act("start")) : null,
+        over || status === "new" ? null : importButton(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
+        over && counts.refused ? importButton("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
+    );
+}
+
+/**
+ * The buttons below the choices.
+ *
+ * @param {Import} shown
+ * @param {boolean} changed
+ * @param {(action: "check" | "start" | "cancel") => unknown} act
+ */
+function importCheckButtons(shown, changed, act) {
+    return t.div(
+        { className: "integrations-form-buttons" },
+        importButton("Check", () => act("check"), shown.status === "checked" && !changed ? "secondary" : ""),
+        uploadedFile?.id === shown.id ? importButton("Read the file again", () => readAgain(shown), "secondary") : null,
+        shown.status === "new" ? importButton("Cancel import", () => act("cancel"), "secondary") : null,
     );
 }
 

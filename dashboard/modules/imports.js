@@ -31,6 +31,7 @@ function importsPage() {
                 { name: "Created", cell: (row) => writtenRows(row, row.counts.created) },
                 { name: "Updated", cell: (row) => writtenRows(row, row.counts.updated) },
                 { name: "Refused", cell: ({ counts }) => counts.refused.toLocaleString("en") },
+                { name: "Warnings", cell: ({ counts }) => counts.warnings.toLocaleString("en") },
                 { name: "When", cell: ({ createdAt }) => timeAgo(createdAt) },
             ],
         }),
@@ -79,20 +80,68 @@ function importContacts() {
                 ),
                 t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB."),
             ),
-            textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
-            textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "Its number. Leave empty to look for them in the first 20 rows." }),
+            ...partFields(data),
         ],
         run: async () => {
             const file = input?.files?.[0];
             if (!file) {
                 throw new Error("Choose a file.");
             }
-            const { data: stored } = await sendIntegrations("POST", "/imports?", {
-                query: { tenant: chosenTenant(data), name: file.name, sheet: data.sheet.trim(), headings: data.headings.trim() },
-                body: file,
-                headers: { "Content-Type": file.type || "text/csv" },
-            });
-            location.hash = importPath(stored.id);
+            await uploadFile(file, chosenTenant(data), data);
+        },
+    });
+}
+
+/**
+ * The file that was uploaded last, so that it can be read again.
+ *
+ * @type {{ id: string, file: File } | null}
+ */
+let uploadedFile = null;
+
+/**
+ * @param {File} file
+ * @param {string} tenant
+ * @param {{ sheet: string, headings: string }} part
+ */
+async function uploadFile(file, tenant, { sheet, headings }) {
+    const { data: stored } = await sendIntegrations("POST", "/imports?", {
+        query: { tenant, name: file.name, sheet: sheet.trim(), headings: headings.trim() },
+        body: file,
+        headers: { "Content-Type": file.type || "text/csv" },
+    });
+    uploadedFile = { id: stored.id, file };
+    location.hash = importPath(stored.id);
+}
+
+/**
+ * The fields for which part of a file is imported.
+ *
+ * @param {{ sheet: string, headings: string }} data
+ */
+function partFields(data) {
+    return [
+        textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
+        textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "Its number. Leave empty to look for them in the first 20 rows." }),
+    ];
+}
+
+/**
+ * Reads another sheet, or the headings from another row, of the file that was uploaded last.
+ *
+ * @param {Import} shown
+ */
+function readAgain({ id, tenant }) {
+    const data = store({ sheet: "", headings: "" });
+    openForm({
+        title: "Read the file again",
+        submit: "Read again",
+        content: () => partFields(data),
+        run: async () => {
+            if (uploadedFile) {
+                await uploadFile(uploadedFile.file, tenant, data);
+                await callIntegrations("POST", `/imports/${id}/cancel`);
+            }
         },
     });
 }
