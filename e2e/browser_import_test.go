@@ -72,17 +72,9 @@ func TestBrowserImportReadsAgain(t *testing.T) {
 	i := newInstallation(t).superuser()
 	i.one("tenant", "create", "Acme")
 	s := i.serve()
-	file := filepath.Join(t.TempDir(), "people.csv")
-	text := "Email,Name,Phone\nName,Email,Phone\nAnn Reed,ann@example.com; other@example.com,030 5550144\nBob,bob@example.com,030 5550145\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	b := s.newBrowser().signIn(s)
 	b.integrations("/imports", "Import and export")
-	b.click("Import contacts")
-	b.wait("the field of the file", labelled("File"))
-	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
-	b.click("Upload file")
+	b.uploadCSV(t, "Email,Name,Phone\nName,Email,Phone\nAnn Reed,ann@example.com; other@example.com,030 5550144\nBob,bob@example.com,030 5550145\n")
 	b.sees("Name · Ann Reed · Bob")
 	b.click("Read the file again")
 	b.fill("Row of the headings", "2")
@@ -146,4 +138,17 @@ func (b *browser) chooseField(column, field string) {
 	b.t.Helper()
 	selected := "document.querySelector('select[aria-label=" + quote("Field for "+column) + "]')"
 	b.run("(() => { const el = " + selected + "; el.value = " + quote(field) + `; el.dispatchEvent(new Event("change")) })()`)
+}
+
+// uploadCSV uploads people.csv on the page of imports.
+func (b *browser) uploadCSV(t *testing.T, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.click("Import contacts")
+	b.wait("the field of the file", labelled("File"))
+	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
+	b.click("Upload file")
 }

@@ -123,6 +123,12 @@ func TestBrowserPortal(t *testing.T) {
 	b.portal("/imports", "Import and export")
 	b.wait("the way to the guide", `document.querySelector('.page-footer a[href$="/docs/using-the-portal"]')`)
 	b.look("portal-imports")
+	b.uploadCSV(t, "First Name,Last Name,E-mail 1 - Value,Phone 1 - Value,Notes\nAnn,Reed,ann@example.com ::: other@example.com,+49 30 5550144,x\n,,nonsense,,\n")
+	b.click("Check")
+	b.sees("1 would be created")
+	b.sees(`email: the first valid value of a list counts; "other@example.com" left out`)
+	b.look("portal-import-checked")
+	b.click("Do not import")
 	b.portal("/members", "Members") // which no page leads to
 	b.sees("The people who can sign in here.")
 	if evaluate[bool](b, `!!document.querySelector("[aria-label='Add member']")`) {
