@@ -331,7 +331,11 @@ func TestKeptContactsGo(t *testing.T) {
 func TestCountryOfTheTenant(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	acme := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "de"}).Id
+	record := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "de"})
+	if stored := record.GetString("country"); stored != "DE" {
+		t.Errorf("the country of the tenant is %q", stored)
+	}
+	acme := record.Id
 	for country, want := range map[string]string{"": "+49305550144", "fr": "+33305550144"} {
 		stored := store(t, app, acme, "name,phone\nAda "+country+",030 5550144\n")
 		if err := imports.Start(app, stored.ID, sheet.Choices{Country: country}); err != nil {

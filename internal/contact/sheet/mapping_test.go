@@ -40,7 +40,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%s: got %+v (%v), want %s, unknown %s", c.columns, got, err, c.mapping, c.unknown)
 		}
 	}
-	for value, want := range map[string]string{"a@example.com": "email", "Ada": ""} {
+	for value, want := range map[string]string{"a@example.com": "email", "Ada": "", "": ""} {
 		got, err := sheet.Suggest(app, []string{"Subscriber", "Name"}, [][]string{{value, "x"}, {"", "y"}})
 		if err != nil || got.Mapping[0] != want || (len(got.Unknown) == 0) != (want != "") {
 			t.Errorf("below Subscriber is %q: got %+v (%v)", value, got, err)
