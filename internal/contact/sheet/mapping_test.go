@@ -50,3 +50,13 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("the targets are %v, %v", targets, err)
 	}
 }
+
+// The IDs of another system are offered as external IDs unless another column finds the contacts.
+func TestRemarks(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]int{"name": 1, "externalId": 0, "id": 0} {
+		if got := (sheet.Mapping{"", target}).Remarks([]string{"Record ID", "Key"}); len(got) != want {
+			t.Errorf("beside a column for %s it says %q", target, got)
+		}
+	}
+}
