@@ -23,6 +23,7 @@ func FuzzSheet(f *testing.F) {
 		"name,email\nAda,ada@example.com\n", "\ufeffName;E-Mail;Telefon\r\n\"Zoë \"\"Z\"\"\";zoe@example.com;+49 30 1\r\n", "sep=|\nname|score\nAda|1e999\n",
 		"\xff\xfen\x00a\x00m\x00e\x00\n\x00A\x00\n\x00", "name\n\xe9\n", "id,name,createdAt,updatedAt\nx,'=1+1,,\n", "extra\ttags\tborn\n{\"a\":[1]}\ta b\t2026-01-31\n", "a,a\n\n,\n\"", "PK\x03\x04xl/", "\n\n,,,\n",
 		"Vorname;Nachname\n;\n\"a\nb\";c\n", "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "Email,Email\n\"a@b.c ::: d@e.f\",\"\"x\r\r\"", "\ufeffname\nZo\xeb\n",
+		"BEGIN:VCARD\nN;CHARSET=ISO-8859-1;QUOTED-PRINTABLE:M=FCller;J=\n=F6rg\na.TEL;CELL;X=\"a:b:+491\n 2\nBEGIN:VCARD\nORG:a\\;b;c\nEND:VCARD\nFN:x\n",
 	} {
 		f.Add([]byte(text), "name,email", "email")
 	}
