@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
 )
 
@@ -74,12 +75,26 @@ func (f *filledForm) read(w *work, v any) bool {
 	return false
 }
 
+// answerNames are what senders call the answer to a question.
+var answerNames = []string{"value", "answer", "values", "string_value"}
+
+// isForm reports whether a list has nothing but questions with their answers.
+func isForm(list []any) bool {
+	isQuestion := func(el any) bool {
+		question, _ := el.(map[string]any)
+		isAnswer := func(name string) bool { _, ok := question[name]; return ok }
+		return slices.ContainsFunc(answerNames, isAnswer) &&
+			firstText(question["label"], question["title"], question["question"], question["name"], question["column_id"]) != ""
+	}
+	return len(list) > 0 && !slices.ContainsFunc(list, func(el any) bool { return !isQuestion(el) })
+}
+
 func (f *filledForm) readList(w *work, list []any) bool {
 	for _, el := range list {
 		question, _ := el.(map[string]any)
-		label := firstText(question["label"], question["title"], question["question"], question["name"])
+		label := firstText(question["label"], question["title"], question["question"], question["name"], question["column_id"])
 		value := question["value"]
-		for _, name := range []string{"answer", "values"} {
+		for _, name := range answerNames {
 			if value == nil {
 				value = question[name]
 			}
@@ -128,6 +143,36 @@ func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
 		}
 	}
 	return true
+}
+
+// formItem reads a list of questions as one contact. It returns false for another list, perhaps of contacts, and without an email address.
+func formItem(list []any) (Item, bool) {
+	if !isForm(list) {
+		return Item{}, false
+	}
+	var f filledForm
+	if !f.read(newWork(), list) {
+		return Item{}, false
+	}
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert}
+	read := map[string]bool{}
+	for field, questions := range f.byField() {
+		for _, i := range questions {
+			read[f.labels[i]] = true
+		}
+		if text, _ := f.answerTo(field); text != "" && isField(field) {
+			it.Fields[field] = text
+		}
+	}
+	if name, _ := f.answerTo(fieldName); name != "" {
+		it.Fields[fieldName] = name
+	}
+	for i, label := range f.labels {
+		if value, wrong := custom(f.values[i]); wrong == nil && !read[label] {
+			it.Extra[label] = value
+		}
+	}
+	return it, it.Fields[FieldEmail] != nil
 }
 
 // titlesOf collects the titles of questions, and of those in a group, by their IDs.

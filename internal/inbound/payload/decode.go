@@ -117,7 +117,27 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
 	}
+	if m == nil {
+		p.advise(root)
+	}
 	return p, nil
+}
+
+// advise adds what to do for a payload of another form. The first item stands for all.
+func (p *Payload) advise(root any) {
+	if len(p.Items) == 0 || p.Items[0].Match != nil || p.Items[0].IsEvent() {
+		return
+	}
+	if list, ok := root.([]any); ok && p.Batch {
+		root = list[0]
+	}
+	found := suggestion(root)
+	if found == "" {
+		p.Note += " Choose the sender's preset, or set a mapping with the paths of the contact's fields."
+		return
+	}
+	p.Note += " Choose the sender's preset, or set a mapping such as " + found + "."
+	p.Items[0].Warnings = append(p.Items[0].Warnings, "an email address is not read; choose the sender's preset, or set a mapping such as "+found)
 }
 
 // decodePlain reads a payload without a mapping.
@@ -131,6 +151,9 @@ func decodePlain(root any, own []string) (Payload, error) {
 	case []any:
 		if len(v) == 0 {
 			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty. Send at least one contact.")
+		}
+		if item, ok := formItem(v); ok {
+			return Payload{Items: []Item{item}}, nil
 		}
 		items, err := plainItems(v, own)
 		return Payload{Items: items, Batch: true}, err

@@ -58,7 +58,7 @@ func (r *plainReading) findNames(own []string) {
 			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
 		case isAction(name):
 			r.action = append(r.action, name)
-		case !names.Known(name) || slices.Contains(own, name):
+		case !names.Known(name) || slices.Contains(own, name) || isPerson(name, r.obj[name]):
 		case r.shape(name) != "":
 			shaped = append(shaped, name)
 		default:
@@ -76,6 +76,20 @@ func (r *plainReading) findNames(own []string) {
 	for _, name := range shaped {
 		r.called[r.shape(name)] = append(r.called[r.shape(name)], name)
 	}
+}
+
+// isPerson reports whether a property such as "contact" is more of a person than a name.
+func isPerson(name string, v any) bool {
+	obj, ok := v.(map[string]any)
+	if !ok || names.Of(name).Field != fieldName {
+		return false
+	}
+	for key := range obj {
+		if field := names.Of(key).Field; field == FieldEmail || field == FieldPhone {
+			return true
+		}
+	}
+	return false
 }
 
 // shape returns the field that the value of a name such as "contact" looks like, "" if it may be a name. The field's own name is always one.

@@ -1,0 +1,92 @@
+package payload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// suggestIn returns the mapping that a refusal suggests, "" if none.
+func suggestIn(note string) string {
+	_, found, _ := strings.Cut(note, "a mapping such as ")
+	return strings.TrimSuffix(found, ".")
+}
+
+// A payload without a contact's names is refused with a mapping that reads it.
+func TestSuggestedMapping(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ contentType, body, name string }{ // the address is always the same
+		{asJSON, `{"type":"created","data":{"object":{"id":1,"email":"ada@example.com","name":"Ada"}}}`, "Ada"},
+		{asJSON, `{"subscriber":{"email_address":"ada@example.com","first_name":"Ada","last_name":"King"}}`, "Ada King"},
+		{asJSON, `{"contact":{"email":"ada@example.com","first_name":"Ada"}}`, "Ada"},
+		{asJSON, `{"payload":{"name":"Form","data":{"E-Mail":"ada@example.com","Name":"Ada"}}}`, "Ada"},
+		{asJSON, `{"data":{"emails":[{"label":"work","value":"ada@example.com"}],"first_name":"Ada"}}`, "Ada"},
+		{asJSON, `{"data":{"email_addresses":[{"id":"1","email_address":"ada@example.com"}],"x":["y"]}}`, ""},
+		{asJSON, `{"form":{"field:email":"ada@example.com","field:first.name":"Ada"}}`, "Ada"},
+		{asJSON, `{"entries":[[{"email":"ada@example.com"}]]}`, ""},
+		{asJSON, `{"field_data":[{"name":"full_name","values":["Ada"]},{"name":"email","values":["ada@example.com"]}]}`, "Ada"},
+		{asJSON, `{"user_column_data":[{"column_id":"EMAIL","string_value":"ada@example.com"}]}`, ""},
+		{asJSON, `{"fields":{"0":{"name":"Contact","type":"email","value":"ada@example.com"},"1":{"name":"Name","value":"Ada"}}}`, "Ada"},
+		{asForm, `data.json=%7B%22email%22%3A%5B%22ada%40example.com%22%5D%2C%22first_name%22%3A%5B%22Ada%22%5D%7D`, "Ada"},
+		{asForm, `form_fields[name]=Ada&form_fields[email]=ada%40example.com`, "Ada"},
+		{asJSON, `[{"headers":{"host":"x"},"body":{"email":"ada@example.com"}}]`, ""},
+	} {
+		p, err := Decode(c.contentType, []byte(c.body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Items) != 1 || len(p.Items[0].Fields) > 0 {
+			t.Errorf("%s is read as %+v", c.body, p.Items)
+		}
+		again, err := Decode(c.contentType, []byte(c.body), mustMapping(t, suggestIn(p.Note)))
+		if err != nil {
+			t.Fatalf("%s: %s: %v", c.body, p.Note, err)
+		}
+		it := again.Items[0]
+		if name, _ := it.Fields[fieldName].(string); name != c.name || it.Fields[FieldEmail] != "ada@example.com" {
+			t.Errorf("%s: %s reads %+v", c.body, p.Note, it)
+		}
+	}
+}
+
+// A payload that is read, or has no address, gets no mapping; one with a name alone gets it as a warning.
+func TestNoSuggestion(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"email":"ada@example.com","boss":{"email":"b@example.com"}}`:         "",
+		`{"plan":"pro","sizes":[{"label":"a","value":"b"}],"x":[],"y":{}}`:     "with the paths of the contact's fields.",
+		`{"a":{"a":{"a":{"a":{"a":{"a":{"email":"deep@example.com"}}}}}}}`:     "with the paths of the contact's fields.",
+		`{"a":{"` + strings.Repeat("x", 500) + `":{"email":"a@example.com"}}}`: "with the paths of the contact's fields.",
+		`[{"email":"ada@example.com"},{"a":{"email":"b@example.com"}}]`:        "",
+	} {
+		p, err := Decode(asJSON, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(p.Note, want) || strings.Contains(p.Note, "such as") || len(p.Items[0].Warnings) > 0 {
+			t.Errorf("%s gives %q, %q", body, p.Note, p.Items[0].Warnings)
+		}
+	}
+	p, err := Decode(asJSON, []byte(`{"name":"Contact form","data":{"email":"ada@example.com"}}`), nil)
+	if err != nil || len(p.Items[0].Warnings) != 1 || !strings.Contains(p.Items[0].Warnings[0], `{"fields":{"email":"data.email"}}`) {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+// A list of nothing but questions is one contact, not a contact for each label.
+func TestListOfQuestions(t *testing.T) {
+	t.Parallel()
+	p, err := Decode(asJSON, []byte(`[{"name":"email","value":"ada@example.com"},{"name":"first_name","value":"Ada"},{"name":"surname","value":"King"},
+		{"name":"company","value":""},{"name":"plan","value":"pro"},{"name":"tags","value":["a"]}]`), nil)
+	if err != nil || len(p.Items) != 1 || p.Batch {
+		t.Fatalf("got %+v, %v", p, err)
+	}
+	if it := p.Items[0]; fmt.Sprint(it.Fields) != "map[email:ada@example.com name:Ada King]" || fmt.Sprint(it.Extra) != "map[plan:pro tags:[a]]" || it.Match == nil {
+		t.Errorf("got %+v", it)
+	}
+	for _, body := range []string{`[{"name":"Ada","value":"5"}]`, `[{"name":"email","value":"ada@example.com"},{"name":"Ada"}]`} {
+		if p, err := Decode(asJSON, []byte(body), nil); err != nil || !p.Batch {
+			t.Errorf("%s gives %+v, %v", body, p, err)
+		}
+	}
+}
