@@ -34,6 +34,8 @@ func TestInboundHandshakes(t *testing.T) {
 		want, kind, kept          string // the body or error code, the content type, what is stored
 	}{
 		{"Meta", "GET", meta + token, "", nil, 200, "1158201444", "text/plain", `|hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=[redacted]|{"handshake":"Meta"}`},
+		{"Meta with the token as the challenge", "GET", "?hub.mode=subscribe&hub.challenge=" + token + "&hub.verify_token=" + token, "", nil, 200, token, "text/plain", "|hub.mode=subscribe&hub.challenge=[redacted]&"},
+		{"Meta with escapes", "GET", "?hub%2Emode=subscribe&hub.challenge=%31&hub.verify%5Ftoken=" + strings.Replace(token, "_", "%5F", 1), "", nil, 200, "1", "text/plain", "|hub.mode=subscribe&hub.challenge=1&"},
 		{"Meta with another token", "GET", meta + "x", "", nil, 403, "forbidden", "application/json", `||{"error":{"code":"forbidden"`},
 		{"Meta without a token", "GET", "?hub.mode=subscribe&hub.challenge=1", "", nil, 403, "forbidden", "application/json", ""},
 		{"Meta without a challenge", "GET", "?hub.mode=subscribe&hub.verify_token=" + token, "", nil, 400, "invalid_parameter", "application/json", ""},

@@ -31,6 +31,22 @@ func TestInboundRefusalNamesQuestions(t *testing.T) {
 	}
 }
 
+// A body may have the address, whose token is not stored. A replay has the rest of the body.
+func TestInboundTokenInTheBody(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	token := strings.TrimPrefix(s.path, "/api/hooks/")
+	s.expect("created:1", `{"name":"Ada","hookUrl":"`+s.path+`"}`)
+	if kept, _ := s.kept(f); !strings.Contains(kept, `{"name":"Ada","hookUrl":"/api/hooks/[redacted]"}`) {
+		t.Errorf("stored is %s", kept)
+	}
+	s.expect("400 invalid_json", `{"url":"`+s.path)
+	if kept, _ := s.kept(f); strings.Contains(kept, token) || !strings.Contains(kept, "[redacted]") {
+		t.Errorf("stored is %s", kept)
+	}
+}
+
 // An event that is not about a contact is ignored, and the warning says which it is.
 func TestInboundPresetTakesNothing(t *testing.T) {
 	t.Parallel()

@@ -39,6 +39,9 @@ func newRow(webhook *Webhook, contentType string, body []byte, people []string, 
 		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
 		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
 	}
+	if webhook.token != "" { // senders may name the address that they call
+		r.body = strings.ReplaceAll(r.body, webhook.token, "[redacted]")
+	}
 	if len(people) > maxPeople { // too many to record who is in it
 		r.body, r.people, r.erased = "", nil, true
 	}

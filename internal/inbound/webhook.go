@@ -40,7 +40,8 @@ type Webhook struct {
 	VerifyScheme string           // how the sender signs, one of Schemes; "" for those that need no choice
 	LastUsed     time.Time
 
-	tokenHash string // of the request's token; "" for a superuser
+	token     string // of the request; "" for a superuser
+	tokenHash string // of the token; "" for a superuser
 	unusable  error  // why the stored mapping is invalid, for example after an upgrade with stricter limits
 }
 
@@ -63,7 +64,7 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	webhook.tokenHash = hash
+	webhook.token, webhook.tokenHash = token, hash
 	return webhook, nil
 }
 
