@@ -62,6 +62,55 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 	}
 }
 
+// An identity is read once, and confirmed without reading it again, until any credential changes.
+func TestKeyringReadsOnce(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	key := testkit.Key(t, app, testkit.Tenant(t, app, "Acme"))
+	keyring := credential.NewKeyring()
+	t.Cleanup(keyring.Flush)
+	look := func() *credential.Identity {
+		t.Helper()
+		identity, err := keyring.Look(app, key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return identity
+	}
+	first := look()
+	version, err := credential.Version(app)
+	if err != nil || !first.IsOf(version) || first.IsOf(version+1) {
+		t.Errorf("the identity is not of version %d (%v)", version, err)
+	}
+	if confirmed, err := first.Confirm(sqlite.ReaderOf(app), time.Now()); err != nil || confirmed != first || look() != first {
+		t.Errorf("without a change, the identity is read again (%v)", err)
+	}
+	execute(t, app, "UPDATE tenants SET rateLimit = 7", nil)
+	if version, err = credential.Version(app); err != nil || first.IsOf(version) {
+		t.Errorf("after a change, the version is still %d (%v)", version, err)
+	}
+	confirmed, err := first.Confirm(sqlite.ReaderOf(app), time.Now())
+	if err != nil || confirmed.RateLimit != 7 || !confirmed.IsOf(version) {
+		t.Errorf("after a change, the identity is confirmed as %+v (%v)", confirmed, err)
+	}
+	if second := look(); second.RateLimit != 7 || look() != second {
+		t.Errorf("after a change, the identity is %+v, or is read again", second)
+	}
+}
+
+// Where the database cannot be read, no key is let in, and none is called invalid.
+func TestUnreadableCredentials(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"_credentialVersion", "api_keys"} {
+		app := testkit.NewApp(t)
+		key := testkit.Key(t, app, testkit.Tenant(t, app, "Acme"))
+		execute(t, app, "PRAGMA foreign_keys = OFF; DROP TABLE "+table, nil)
+		if identity, err := credential.NewKeyring().Look(app, key, time.Now()); err == nil || identity != nil || errors.Is(err, credential.ErrInvalidKey) {
+			t.Errorf("without %s a key is %+v, %v", table, identity, err)
+		}
+	}
+}
+
 // An identity read under an older version does not replace a newer one.
 func TestKeyringForgetsNothingNewer(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,13 @@
 package credential_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
 
@@ -30,5 +32,63 @@ func TestRotateKeepsTheKey(t *testing.T) {
 	if got.GetString("tenant") != old.GetString("tenant") || got.GetString("name") != "website" || !key.Expires().Time().Equal(expires) ||
 		!slices.Equal(got.GetStringSlice("permissions"), []string{"contacts:read"}) || credential.Minted(got) == credential.Minted(old) {
 		t.Errorf("the successor is %v", got)
+	}
+}
+
+// The old key works for the overlap, but never longer than it would anyway.
+func TestRotateEndsTheOldKey(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	never, soon, late := time.Time{}, now.Add(time.Hour), now.Add(1_000*time.Hour)
+	for _, tt := range []struct {
+		expires time.Time
+		overlap int
+		want    time.Time
+	}{
+		{never, 0, now}, {never, 720, now.Add(720 * time.Hour)}, {soon, 0, now}, {soon, 24, soon}, {late, 24, now.Add(24 * time.Hour)},
+	} {
+		old := testkit.Record(t, app, credential.CollectionName, map[string]any{"tenant": tenant, "name": "website", "expires": tt.expires})
+		if _, err := credential.Rotate(app, old.Id, credential.Rotation{OverlapHours: tt.overlap}, now); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := app.FindRecordById(credential.CollectionName, old.Id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := credential.KeyOf(stored).Expires().Time(); !got.Equal(tt.want) {
+			t.Errorf("rotated for %d hours, a key that expires at %v expires at %v, want %v", tt.overlap, tt.expires, got, tt.want)
+		}
+	}
+}
+
+// An invalid rotation, and one of a key that has ended, creates no key.
+func TestRotateRefuses(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	active := map[string]any{"tenant": tenant, "name": "website"}
+	for name, tt := range map[string]struct {
+		key      map[string]any
+		rotation credential.Rotation
+		want     fault.Code
+	}{
+		"a negative overlap":     {active, credential.Rotation{OverlapHours: -1}, fault.ValidationFailed},
+		"more than 30 days":      {active, credential.Rotation{OverlapHours: 721}, fault.ValidationFailed},
+		"an expiry that is over": {active, credential.Rotation{Expires: &now}, fault.ValidationFailed},
+		"a key that has expired": {map[string]any{"tenant": tenant, "name": "website", "expires": now}, credential.Rotation{}, fault.KeyNotActive},
+		"a revoked key":          {map[string]any{"tenant": tenant, "name": "website", "revoked": now}, credential.Rotation{}, fault.KeyNotActive},
+	} {
+		before := testkit.Record(t, app, credential.CollectionName, tt.key)
+		count := testkit.Count(t, app, "SELECT count(*) FROM api_keys", nil)
+		var refused *fault.Error
+		if _, err := credential.Rotate(app, before.Id, tt.rotation, now); !errors.As(err, &refused) || refused.Code != tt.want {
+			t.Errorf("%s gives %v", name, err)
+		}
+		if left := testkit.Count(t, app, "SELECT count(*) FROM api_keys", nil); left != count {
+			t.Errorf("after %s there are %d keys, want %d", name, left, count)
+		}
 	}
 }

@@ -46,8 +46,9 @@ func TestRows(t *testing.T) {
 	_, one := Value[int](readers, wrong)
 	_, many := Values[int](readers, wrong)
 	_, null := Value[int](readers, "SELECT NULL")
-	if each := Each(readers, wrong, see); each == nil || one == nil || many == nil || null == nil {
-		t.Errorf("errors are lost: %v, %v, %v, %v", each, one, many, null)
+	_, nulls := Values[int](readers, "SELECT NULL")
+	if each := Each(readers, wrong, see); each == nil || one == nil || many == nil || null == nil || nulls == nil {
+		t.Errorf("errors are lost: %v, %v, %v, %v, %v", each, one, many, null, nulls)
 	}
 	if taken := readers.Stats().InUse; taken != 0 {
 		t.Errorf("%d connections are still in use", taken)

@@ -108,6 +108,51 @@ func TestTransact(t *testing.T) {
 	}
 }
 
+// TransactRecord writes all or nothing, on behalf of the record's tenant, and gives the event its app back.
+func TestTransactRecord(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	refused := errors.New("refused")
+	for _, want := range []error{refused, nil} {
+		record := thing(t, app, "main")
+		record.SetRaw("tenant", "a")
+		e := &core.RecordEvent{}
+		e.App, e.Record = app, record
+		err := TransactRecord(e, func(tx core.App) error {
+			if e.App != tx || !tx.IsTransactional() {
+				t.Error("the event has not the app of the transaction")
+			}
+			return errors.Join(tx.Save(thing(t, tx, "beside")), want)
+		})
+		if !errors.Is(err, want) || e.App != app {
+			t.Errorf("it returns %v, want %v; the event has its app back: %t", err, want, e.App == app)
+		}
+		wrote := column(t, Direct(app.ConcurrentDB()), names)
+		if (wrote == "beside") != (want == nil) || want == nil && writerOf(app).lastOwner != "a" {
+			t.Errorf("after %v there is %q, written on behalf of %q", want, wrote, writerOf(app).lastOwner)
+		}
+	}
+}
+
+// Execute writes all of its statements or none.
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	insertion := func(id, name string) Statement {
+		return Statement{"INSERT INTO things (id, name) VALUES (?, ?)", []any{id, name}}
+	}
+	if changed, err := Execute(app, insertion("1", "a"), insertion("2", "a")); err == nil {
+		t.Errorf("a taken name changes %v rows", changed)
+	}
+	changed, err := Execute(app, insertion("1", "a"), insertion("2", "b"), Statement{Text: "UPDATE things SET name = name || 'z'"})
+	if err != nil || fmt.Sprint(changed) != "[1 1 2]" {
+		t.Errorf("%v rows are changed (%v)", changed, err)
+	}
+	if got := column(t, Direct(app.ConcurrentDB()), names); got != "az bz" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A repeated statement ends at the first run that fails. Only the end of the transaction decides about earlier runs.
 func TestRepeat(t *testing.T) {
 	t.Parallel()

@@ -82,3 +82,30 @@ func TestIsUnavailable(t *testing.T) {
 		t.Error("success is unavailable")
 	}
 }
+
+// IsRefused recognizes the message of a trigger, and nothing else that contains it.
+func TestIsRefused(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	exec := func(query string) error {
+		_, err := db.ExecContext(t.Context(), query)
+		return err
+	}
+	err = exec("CREATE TABLE t (a CONSTRAINT moving CHECK (a > 0)); CREATE TRIGGER r BEFORE INSERT ON t WHEN new.a > 9 BEGIN SELECT RAISE(ABORT, 'moving'); END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trigger, check := exec("INSERT INTO t VALUES (10)"), exec("INSERT INTO t VALUES (0)")
+	if !sqlite.IsRefused(fmt.Errorf("writing: %w", trigger), "moving") || sqlite.IsRefused(trigger, "full") {
+		t.Errorf("a trigger's error is not recognized: %v", trigger)
+	}
+	for _, other := range []error{nil, errors.New("moving"), check} {
+		if sqlite.IsRefused(other, "moving") {
+			t.Errorf("%v counts as a trigger's", other)
+		}
+	}
+}
