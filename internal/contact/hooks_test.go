@@ -3,6 +3,7 @@ package contact_test
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -84,6 +85,64 @@ func TestWritesAreAnnounced(t *testing.T) {
 				t.Errorf("announced is %q", announced)
 			}
 		})
+	}
+}
+
+// Records that an administrator writes wake the workers: their events must not wait for another write.
+func TestRecordsWakeTheWorkers(t *testing.T) {
+	t.Parallel()
+	var woken atomic.Int32
+	app := testkit.NewApp(t, func() { woken.Add(1) })
+	tenant := testkit.Tenant(t, app, "Acme")
+	id := ""
+	stored := func() *core.Record {
+		record, err := app.FindRecordById("contacts", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record
+	}
+	for _, write := range []struct {
+		name string
+		do   func() error
+	}{
+		{"creating", func() error {
+			id = testkit.Record(t, app, "contacts", map[string]any{"tenant": tenant, "name": "Ada"}).Id
+			return nil
+		}},
+		{"changing", func() error {
+			record := stored()
+			record.Set("name", "Ada Lovelace")
+			return app.Save(record)
+		}},
+		{"deleting", func() error { return app.Delete(stored()) }},
+	} {
+		before := woken.Load()
+		if err := write.do(); err != nil {
+			t.Fatal(err)
+		}
+		if woken.Load() == before {
+			t.Errorf("%s a record wakes nobody", write.name)
+		}
+	}
+}
+
+// Merged contacts are announced like others: the one that stays once, with what it got.
+func TestMergesAreAnnounced(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	kept, other := b.Add(map[string]any{"name": "Ada"}), b.Add(map[string]any{"name": "A. Lovelace", "company": "Engines"})
+	var announced []string
+	b.App.OnRecordAfterUpdateSuccess("contacts").BindFunc(func(e *core.RecordEvent) error {
+		announced = append(announced, e.Record.Id+" "+e.Record.GetString("company"))
+		return e.Next()
+	})
+	err := b.App.RunInTransaction(func(tx core.App) error {
+		_, err := (&contact.Merge{ID: kept.ID, From: []string{other.ID}}).Apply(tx, b.Tenant)
+		return err
+	})
+	if err != nil || !slices.Equal(announced, []string{kept.ID + " Engines"}) {
+		t.Errorf("announced is %q (%v)", announced, err)
 	}
 }
 

@@ -53,6 +53,8 @@ func TestReadPhone(t *testing.T) {
 		{"+44 20 7946 0101", "DE", "+442079460101"},
 		{"030 5550144", "", "is not in international format"},
 		{"1", "DE", "is not a number of the country DE"},
+		{"212 555 0101 999", "US", "is not a number of the country US"},
+		{" tel:+49 30 1234 ", "", "+49301234"},
 		{"n/a", "DE", "is not a number of the country DE"},
 		{"030 5550144 ext 3", "DE", "has the extension ext 3"},
 		{strings.Repeat("1", 10_000), "DE", "is not a number of the country DE"},
