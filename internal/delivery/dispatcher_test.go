@@ -257,6 +257,19 @@ func TestDispatcherFetchesWhatACommitFrees(t *testing.T) {
 	}
 }
 
+// Events whose deliveries are left to a later fetch are read again, unlike those that nobody wants.
+func TestDispatcherReadsLaterEventsAgain(t *testing.T) {
+	t.Parallel()
+	for later, want := range map[bool]string{false: "event2", true: ""} {
+		f := newFleet(t, Options{})
+		f.fetch(f.now)
+		f.fetched(f.at(), Fetched{New: []NewJob{{Job: &Job{EventID: "event1"}, Later: later}, {Job: &Job{EventID: "event2"}}}}, 0, nil)
+		if f.after != want || f.fetchLeft != later {
+			t.Errorf("with an event for later (%t), events are read after %q, and %t", later, f.after, f.fetchLeft)
+		}
+	}
+}
+
 // After a claim is forgotten, new events are read again from the cursor, and what is read meanwhile is not used: a later event of its
 // contact must not overtake it.
 func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {

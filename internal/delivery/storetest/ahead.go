@@ -72,6 +72,24 @@ func testNewOrder(t *testing.T, f *fixture) {
 	f.deliveries(t, third)
 }
 
+// testNewShares gives two tenants half of a fetch each. What is beyond a tenant's share is left to a later one, and is not taken for an event that
+// nobody wants.
+func testNewShares(t *testing.T, f *fixture) {
+	busy, other := f.AddTenant(t), f.AddTenant(t)
+	f.AddWebhook(t, busy, f.now)
+	f.AddWebhook(t, other, f.now)
+	later := map[string]bool{f.Emit(t, busy, "", f.now): false, f.Emit(t, busy, "", f.now): false, f.Emit(t, busy, "", f.now): true, f.Emit(t, other, "", f.now): false}
+	batch, err := f.store.Fetch(t.Context(), delivery.Fetch{Now: f.now, New: len(later)})
+	if err != nil || len(batch.New) != len(later) {
+		t.Fatalf("%d deliveries, %v", len(batch.New), err)
+	}
+	for _, n := range batch.New {
+		if want := later[n.EventID]; n.Later != want || (n.Endpoint == nil) != want {
+			t.Errorf("the event %s is left to a later fetch: %t, with the endpoint %v", n.EventID, n.Later, n.Endpoint)
+		}
+	}
+}
+
 // testNewFannedOut fans out events in flight: by this process, by another one, and to another webhook.
 func testNewFannedOut(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)

@@ -143,6 +143,7 @@ var suite = []test{
 	{"a redelivery in front of a claim blocks nothing", testOvertaken},
 	{"a new event is sent before fan-out, and stored with its result", testNew},
 	{"new events keep the order", testNewOrder},
+	{"tenants share a fetch of new events", testNewShares},
 	{"a new event in flight may be fanned out", testNewFannedOut},
 	{"a delivery that is fanned out with the earlier result is due", testNewReleasesNext},
 	{"the next process sends again what was in flight", testNewAfterCrash},
