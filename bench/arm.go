@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type arm struct {
 	name        string
 	binary, dir string
 	environment []string
+	sends       string          // how plain PocketBase sends webhooks: a value of PLAIN_WEBHOOKS; "" if it does not
 	measured    samples         // of all phases
 	starts      []time.Duration // from the start of the process to the first answer
 }
@@ -32,6 +34,11 @@ func (a *arm) server(dir string) *server {
 		s.arguments = []string{"--debugAddr", debugAddress}
 	}
 	return s
+}
+
+// has reports whether the arm is measured in a phase.
+func (a *arm) has(p *phase) bool {
+	return !a.plain || p.plain && (p.webhooks > 0) == (a.sends != "")
 }
 
 // warmUp is how long a server works before it is measured.
@@ -57,12 +64,10 @@ func (b *bench) measure(a *arm, p *phase, seed uint64) (result sample, err error
 		}
 		defer remove()
 	}
-	h := &hooks{}
+	h := &hooks{forgets: a.sends == sendsPosts}
 	defer h.close()
-	if p.webhooks > 0 && !a.plain {
-		if err := h.add(s, a.members[0], p.webhooks, receiver.AtOnce); err != nil {
-			return result, err
-		}
+	if err := a.addWebhooks(s, h, p.webhooks); err != nil {
+		return result, err
 	}
 	if err := s.start(); err != nil {
 		return result, err
@@ -74,6 +79,18 @@ func (b *bench) measure(a *arm, p *phase, seed uint64) (result sample, err error
 	_, result.memory = s.memory()
 	a.measured, a.starts = append(a.measured, result), append(a.starts, s.ready)
 	return result, nil
+}
+
+// addWebhooks adds webhooks, while no server has the directory. Plain PocketBase learns of them when it starts.
+func (a *arm) addWebhooks(s *server, h *hooks, count int) error {
+	if !a.plain {
+		return h.add(s, a.members[0], count, receiver.AtOnce)
+	}
+	urls, err := h.listen(count, receiver.AtOnce)
+	if count > 0 {
+		s.environment = append(slices.Clone(s.environment), "PLAIN_WEBHOOKS="+a.sends, "PLAIN_URLS="+strings.Join(urls, " "))
+	}
+	return err
 }
 
 // send sends the phase's requests, after some that do not count. With webhooks it lasts until the deliveries have arrived and their

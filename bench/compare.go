@@ -40,7 +40,13 @@ func (b *bench) requests() error {
 	return b.others(c.arms[0])
 }
 
-// addPlain adds plain PocketBase in several settings, which share a directory.
+// The values of PLAIN_WEBHOOKS: see bench/plain.
+const (
+	sendsRows  = "rows"
+	sendsPosts = "posts"
+)
+
+// addPlain adds plain PocketBase in several settings, which share a directory. Those that send are only in phases with webhooks.
 func (c *comparison) addPlain(dir string) error {
 	if *alone {
 		return nil
@@ -49,7 +55,12 @@ func (c *comparison) addPlain(dir string) error {
 	if err != nil {
 		return err
 	}
-	arms := []*arm{{name: "plain"}, {name: "plain, synchronous=FULL", environment: []string{"PLAIN_SYNCHRONOUS=FULL"}}}
+	full := []string{"PLAIN_SYNCHRONOUS=FULL"}
+	arms := []*arm{
+		{name: "plain"}, {name: "plain, synchronous=FULL", environment: full},
+		{name: "plain, a row for each delivery", sends: sendsRows}, {name: "plain, a row for each delivery, synchronous=FULL", sends: sendsRows, environment: full},
+		{name: "plain, only posts", sends: sendsPosts},
+	}
 	if *withLog {
 		arms = append(arms, &arm{name: "plain, request log on", environment: []string{"PLAIN_LOG=on"}})
 	}
@@ -103,7 +114,7 @@ func (c *comparison) run(phases []*phase) error {
 func (c *comparison) phase(p *phase) error {
 	measured := map[*arm]samples{}
 	err := c.alternate(func(a *arm, round int) error {
-		if a.plain && !p.plain {
+		if !a.has(p) {
 			return nil
 		}
 		found, err := c.measure(a, p, uint64(2*round))

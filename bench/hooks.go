@@ -20,20 +20,30 @@ type hooks struct {
 	take      func(body []byte, at time.Time) // receives each arrival; nil for nothing
 	arrived   atomic.Int64
 	first     atomic.Pointer[time.Time]
+	forgets   bool // the server stores no results
 }
 
 // add adds webhooks whose receivers answer alike, while no server has the directory.
 func (h *hooks) add(s *server, m member, count int, answer func(net.Conn) error) error {
+	urls, err := h.listen(count, answer)
+	if err != nil {
+		return err
+	}
+	return makeWebhooks(s, m, urls)
+}
+
+// listen adds receivers, and returns their addresses.
+func (h *hooks) listen(count int, answer func(net.Conn) error) ([]string, error) {
 	urls := make([]string, 0, count)
 	for range count {
 		r, err := receiver.New(h.secure, answer, h.arrive)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		h.receivers = append(h.receivers, r)
 		urls = append(urls, r.URL)
 	}
-	return makeWebhooks(s, m, urls)
+	return urls, nil
 }
 
 func (h *hooks) arrive(body []byte, at time.Time) {
@@ -44,12 +54,12 @@ func (h *hooks) arrive(body []byte, at time.Time) {
 	}
 }
 
-// await waits until so many deliveries have arrived, and their results are stored.
+// await waits until so many deliveries have arrived, and their results are stored, if the server stores any.
 func (h *hooks) await(s *server, deliveries int) error {
 	if deliveries == 0 {
 		return nil
 	}
-	if err := h.awaitArrivals(int64(deliveries)); err != nil {
+	if err := h.awaitArrivals(int64(deliveries)); err != nil || h.forgets {
 		return err
 	}
 	db, err := s.open()

@@ -51,7 +51,7 @@ func (c *comparison) atRates() error {
 	}
 	err := c.alternate(func(a *arm, round int) error {
 		for i := range paces {
-			if a.plain && paces[i].webhooks > 0 {
+			if a.plain && (paces[i].webhooks > 0 || a.sends != "") {
 				continue
 			}
 			s, err := c.paceOne(a, i, uint64(round))

@@ -2,6 +2,7 @@
 // benchmark compares the program with it.
 //
 // Its request log is off, unless PLAIN_LOG is "on". PLAIN_SYNCHRONOUS is SQLite's setting of durability, by default that of PocketBase: NORMAL.
+// With PLAIN_WEBHOOKS, a hook sends new contacts to PLAIN_URLS.
 package main
 
 import (
@@ -15,6 +16,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
+const contactsName = "contacts"
+
 func main() {
 	app := pocketbase.NewWithConfig(pocketbase.Config{HideStartBanner: true, DBConnect: connect})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
@@ -22,13 +25,14 @@ func main() {
 		if err := setLog(e.App, os.Getenv("PLAIN_LOG") == "on"); err != nil {
 			return err
 		}
-		if _, err := e.App.FindCollectionByNameOrId("contacts"); err != nil {
+		if _, err := e.App.FindCollectionByNameOrId(contactsName); err != nil {
 			if err := e.App.Save(contacts()); err != nil {
 				return err
 			}
 		}
 		return e.Next()
 	})
+	bindWebhooks(app)
 	if err := app.Start(); err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +62,7 @@ func setLog(app core.App, on bool) error {
 }
 
 func contacts() *core.Collection {
-	c := core.NewBaseCollection("contacts")
+	c := core.NewBaseCollection(contactsName)
 	c.ListRule, c.ViewRule = types.Pointer(""), types.Pointer("")
 	c.CreateRule, c.UpdateRule = types.Pointer(""), types.Pointer("")
 	c.Fields.Add(
