@@ -58,7 +58,7 @@ func Bind(app core.App, version string) {
 	})
 }
 
-// revalidate keeps browsers from running the pages of an older version: PocketBase lets them keep files for 14 days.
+// revalidate prevents browsers from running the pages of an older version: PocketBase lets them cache files for 14 days.
 func revalidate() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseDashboard",
@@ -75,8 +75,8 @@ func revalidate() *hook.Handler[*core.RequestEvent] {
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
 	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
-// keepImagesHome keeps the dashboard from loading images of strangers: in a field of the kind editor a tenant could
-// place one, and learn when and from where an admin looks at the contact.
+// keepImagesHome prevents the dashboard from loading images from other hosts: a tenant could put one into an editor field, and learn when and
+// from where an admin looks at the contact.
 func keepImagesHome() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseDashboardPolicy",

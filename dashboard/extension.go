@@ -19,7 +19,7 @@ func (x extension) Open(name string) (fs.File, error) {
 	return &joinedFile{Reader: bytes.NewReader(content), name: name}, nil
 }
 
-// joinedFile is an open file. The reader brings Seek, which serving a file needs.
+// joinedFile is an open file. The reader has Seek, which serving a file needs.
 type joinedFile struct {
 	*bytes.Reader
 	name string

@@ -15,7 +15,7 @@ import (
 	"github.com/pocketbase/pocketbase/ui"
 )
 
-// portalPolicy lets the portal run only its own scripts. Its pages show text of strangers: what receivers answered, and contacts.
+// portalPolicy lets the portal run only its own scripts. Its pages show text from outside: responses of receivers, and contacts.
 const portalPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 

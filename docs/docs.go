@@ -69,7 +69,7 @@ func Assets() fs.FS {
 	return assets
 }
 
-// chapters are all pages. They are part of the program, so what cannot be read panics; a test reads them all.
+// chapters are all pages. They are part of the program, so reading an invalid one panics; a test reads them all.
 var chapters = sync.OnceValue(func() []chapter {
 	var all []chapter
 	for _, part := range menu {
@@ -138,7 +138,7 @@ func guide(name string) Page {
 	return page
 }
 
-// siteLink returns a function that tells where a link leads from the page with the name. Links in guides are written for reading in the
+// siteLink returns a function that returns the target of a link on the page with that name. Links in guides are written for reading in the
 // repository, those in OpenAPI descriptions for an installation at the root of its host.
 func siteLink(name string) func(destination string) string {
 	below := "" // from the page to the folder of the pages

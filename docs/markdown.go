@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown returns the HTML of a Markdown text, and its first heading. link tells where each link of it leads.
+// markdown returns the HTML of a Markdown text, and its first heading. link returns the target of each of its links.
 func markdown(source []byte, link func(destination string) string) (title, body string) {
 	converter := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
@@ -28,7 +28,7 @@ func markdown(source []byte, link func(destination string) string) (title, body 
 	return title, out.String()
 }
 
-// links changes where the links and pictures of a text lead.
+// links replaces the targets of the links and images of a text.
 type links func(destination string) string
 
 // Transform implements parser.ASTTransformer.

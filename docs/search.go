@@ -68,7 +68,7 @@ func codes(body string) (all []section) {
 	return all
 }
 
-// sections cuts the page at its headings.
+// sections splits the page at its headings.
 func (p Page) sections() []section {
 	body := string(p.Body)
 	places := append(headings.FindAllStringSubmatchIndex(body, -1), []int{len(body), len(body), 0, 0})

@@ -145,7 +145,7 @@ type largeBatches struct {
 	tenants map[string]*largeOfTenant
 }
 
-// largeOfTenant is there as long as anybody uses it.
+// largeOfTenant exists as long as a request uses it.
 type largeOfTenant struct {
 	users   int
 	running chan struct{}

@@ -39,7 +39,7 @@ func emailChanges(app core.App) *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would tell that nothing is sent.
+// sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would reveal that nothing is sent.
 func sendLater(e *core.RecordRequestEmailChangeRequestEvent) error {
 	app, record, address := e.App, e.Record, e.NewEmail
 	routine.FireAndForget(func() {

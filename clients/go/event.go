@@ -51,7 +51,7 @@ type Ping struct {
 	EventHead
 }
 
-// WebhookFailing is the event webhook.failing. Like the following, only those receive it who ask for its type.
+// WebhookFailing is the event webhook.failing. Like the following events, only webhooks that select its type receive it.
 type WebhookFailing struct {
 	EventHead
 	Webhook NoticedWebhook

@@ -49,7 +49,7 @@ type entry struct {
 	mode   os.FileMode
 }
 
-// attachments returns the files about an executable that accompany it.
+// attachments returns the files that accompany an executable.
 func (r *release) attachments(t target, binary string) []entry {
 	return []entry{
 		{licensePaper, filepath.Join(filepath.Dir(binary), licensePaper), 0o644},

@@ -25,7 +25,7 @@ const licensePaper = "THIRD_PARTY_LICENSES"
 // licenseName matches the files that license the packages of their directory and below.
 var licenseName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
 
-// licenses are the license texts of what is compiled into an executable, each with the modules that it is from.
+// licenses are the license texts of what is compiled into an executable, each with its modules.
 type licenses map[string][]string
 
 // readLicenses reads the licenses of the packages that are compiled for a system. A dependency without one is an error.

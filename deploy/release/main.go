@@ -1,5 +1,5 @@
-// Command release makes what a version is published as: executables for all systems, archives, Debian and RPM packages,
-// a bill of materials of each executable, the notes, and checksums. The same commit gives the same bytes.
+// Command release builds all files of a version: executables for all systems, archives, Debian and RPM packages, a bill of materials of each
+// executable, the notes, and checksums. The same commit gives the same bytes.
 package main
 
 import (
@@ -101,7 +101,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 	return time.Unix(unix, 0).UTC(), nil
 }
 
-// release is a version that is made.
+// release is a version that is being built.
 type release struct {
 	version string
 	home    *home.Home

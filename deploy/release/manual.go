@@ -19,8 +19,8 @@ var completions = map[string][]string{
 	"zsh":  {"/usr/share/zsh/vendor-completions/_contactbase", "/usr/share/zsh/site-functions/_contactbase"},
 }
 
-// writeManual has the program, as built for this machine, describe its commands to man and to shells. The files are in the
-// folder as they are below the root of a system with the packages.
+// writeManual makes the program, built for this machine, write its manual pages and shell completions. The folder has them at the paths that the
+// packages install.
 func (r *release) writeManual(ctx context.Context) error {
 	program, err := r.build(ctx, target{runtime.GOOS, runtime.GOARCH})
 	if err != nil {

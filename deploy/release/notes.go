@@ -37,8 +37,7 @@ func notesOf(changelog, version string) (string, error) {
 	return notes, nil
 }
 
-// section returns what stands below the heading of a version, such as "## [1.0.0] - 2026-01-31".
-// See https://keepachangelog.com/en/1.1.0/.
+// section returns the text below the heading of a version, such as "## [1.0.0] - 2026-01-31". See https://keepachangelog.com/en/1.1.0/.
 func section(changelog, version string) (string, error) {
 	_, after, found := strings.Cut(changelog, "\n## ["+version+"]")
 	if !found {

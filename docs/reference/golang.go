@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// goCalls are the calls of the Go client, by the id of the operation. What stands in braces is replaced with the examples of the document.
+// goCalls are the calls of the Go client, by the id of the operation. Names in braces are replaced with the examples of the document.
 var goCalls = map[string]string{
 	"listContacts": `
 for contact, err := range client.Contacts.All(ctx, contactbase.ListOptions{Q: {q}, Limit: {limit}}) {
@@ -70,8 +70,7 @@ func goFormat(statements string) string {
 	return string(formatted)
 }
 
-// fill replaces what stands in braces in a call: fields and batches by the body, a list of texts, and anything else by the parameter of
-// that name.
+// fill replaces the names in braces in a call: fields and batches by the body, a list of texts, and anything else by the parameter of that name.
 func (r request) fill(call string, quote func(string) string, fields, batch func(node) string) string {
 	_, body := r.body()
 	call = strings.NewReplacer("{{batch}}", "{"+onDemand(call, "{batch}", body, batch)+"}", "{fields}", onDemand(call, "{fields}", body, fields)).Replace(call)

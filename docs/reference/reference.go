@@ -1,5 +1,5 @@
-// Package reference reads the OpenAPI document into what the pages of the API reference show: operations with their parameters, bodies
-// and answers, and examples that are derived from those of the document: with curl and with the Go and TypeScript clients.
+// Package reference turns the OpenAPI document into the content of the API reference: operations with their parameters, bodies and answers, and
+// examples with curl and with the Go and TypeScript clients.
 package reference
 
 import (

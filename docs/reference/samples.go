@@ -91,7 +91,7 @@ func (r request) credential() (header, variable string) {
 	}
 }
 
-// curl returns the command that makes the request, and for an outbound webhook the one that makes it to a receiver under test.
+// curl returns the command that makes the request, and for an outbound webhook the one that sends it to a receiver under test.
 func (r request) curl() string {
 	if r.isWebhook {
 		return r.delivery()
@@ -124,7 +124,7 @@ func (r request) delivery() string {
   --data-binary "$BODY"`
 }
 
-// shell quotes a word for a POSIX shell, where it needs it.
+// shell quotes a word for a POSIX shell, if it needs quotes.
 func shell(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=@%+"
 	if strings.Trim(word, plain) == "" {

@@ -16,10 +16,10 @@ type Property struct {
 	Properties  []Property
 }
 
-// deepest is how many objects are shown within each other. What is deeper is in a schema's example.
+// deepest is how many levels of nested objects are shown. Deeper ones are in a schema's example.
 const deepest = 4
 
-// property describes a schema. above are the references that lead to it, so that a schema that contains itself ends.
+// property describes a schema. above are the references that lead to it, so that a recursive schema ends.
 func property(name string, schema node, required bool, above []string) Property {
 	reference := schema.reference()
 	schema = schema.resolved()

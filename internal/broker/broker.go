@@ -150,7 +150,7 @@ func explain(err error, subject string) error {
 	}
 }
 
-// dialing is an attempt to connect, for which all deliveries wait meanwhile.
+// dialing is an attempt to connect. All deliveries wait for it.
 type dialing struct {
 	ended      chan struct{} // closed once connection and err are set
 	connection *nats.Conn

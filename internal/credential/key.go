@@ -19,7 +19,7 @@ const (
 	ContactsWrite Permission = "contacts:write"
 )
 
-// mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start with @ are no
+// mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start with @ are not
 // fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 

@@ -33,7 +33,7 @@ func (f CursorFile) Read() (cursor string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Write stores the cursor. A run that is killed meanwhile leaves this one or the one before.
+// Write stores the cursor. A run that is killed meanwhile leaves this cursor or the previous one.
 func (f CursorFile) Write(cursor string) error {
 	err := os.MkdirAll(filepath.Dir(string(f)), 0o700)
 	if err == nil {

@@ -20,7 +20,7 @@ const (
 	failingFor      = time.Hour
 	failingAttempts = 10
 
-	// A key is noticed so long before it expires, for the nearest of both.
+	// The tenant gets a notice of a key this long before it expires. If both times have passed, it gets only the second notice.
 	weeksBefore = 14 * 24 * time.Hour
 	dayBefore   = 24 * time.Hour
 

@@ -23,7 +23,7 @@ const (
 	findInterval = 30 * time.Second
 	mailInterval = 5 * time.Second
 
-	// kept is for how long notices are kept at least: longer than anything that they could repeat.
+	// kept is how long notices are kept at least: as long as one exists, it is not written again.
 	kept = 30 * 24 * time.Hour
 )
 
@@ -75,7 +75,7 @@ func (s *Service) Stop() {
 func (s *Service) findOrLog(ctx context.Context) {
 	found, err := s.find(ctx, s.now())
 	if err != nil && ctx.Err() == nil {
-		s.app.Logger().Error("looking for what to notify people of", "error", err)
+		s.app.Logger().Error("finding the causes of notices", "error", err)
 	}
 	if len(found) > 0 {
 		s.wake()

@@ -13,8 +13,8 @@ const (
 	maxBatchAge    = 10 * time.Millisecond
 )
 
-// An owner, which is a tenant, gets this many writes in a batch while another one writes, too: who comes meanwhile waits for the batch and its
-// commit, which take longer the more it has. Alone, an owner has only the limits of the batch.
+// An owner (a tenant) gets at most this many writes in a batch while another owner writes. Later writers wait for the batch and its commit, which
+// take longer the more writes there are. An owner that writes alone has only the limits of the batch.
 const (
 	maxShare       = 4 // while another owner waits, or is in the batch
 	maxRecentShare = 8 // while another owner has written recently

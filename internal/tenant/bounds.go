@@ -44,8 +44,8 @@ type bound struct {
 
 const activeKey = "`revoked` = '' AND (`expires` = '' OR `expires` > ?2)"
 
-// bounds are all bounds. A key that is written counts as one that has ended, because it will: a revocation is never refused. Rotations
-// may exceed the bounds of keys, because they replace one; they end where they must have another purpose.
+// bounds are all bounds. A key that is written counts as one that has ended, because it will: a revocation is never refused. Rotations may
+// exceed the bounds of keys, because each replaces a key. They end at twice the sum of both, which no normal use reaches.
 var bounds = []bound{
 	{
 		collection: "api_keys", counts: activeKey, most: func(b Bounds) int { return b.Keys },

@@ -20,7 +20,7 @@ export type ContactDeleted = Schemas["ContactDeletedEvent"];
 /** A test event. */
 export type Ping = Schemas["PingEvent"];
 
-/** A webhook fails. Like the following, only those receive it who ask for its type. */
+/** A webhook fails. Like the following events, only webhooks that select its type receive it. */
 export type WebhookFailing = Schemas["WebhookFailingEvent"];
 
 /** A webhook that failed works again. */

@@ -1,5 +1,4 @@
-// Command crosscheck checks the types of the program as they are on other systems, in a tenth of the time of building it
-// for them.
+// Command crosscheck type-checks the program for other systems, in a tenth of the time of a build.
 package main
 
 import (

@@ -32,7 +32,7 @@ type Home struct {
 	Apt        string `yaml:"apt"`        // URL without a slash at its end
 }
 
-// What values look like. They become part of commands, YAML and Markdown, so they have neither spaces nor quotes.
+// The forms of the values. They become part of commands, YAML and Markdown, so they contain neither spaces nor quotes.
 const (
 	address = `https://[\w./~-]+[\w-]`
 	mail    = `[\w.+-]+@[\w.-]+`

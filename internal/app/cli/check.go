@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Beyond these limits, deliveries would take gigabytes of memory, or a single endpoint all attention.
+// Beyond these limits, deliveries would need gigabytes of memory, or one endpoint would crowd out the others.
 const (
 	mostInFlight    = 65_536
 	mostPerEndpoint = 1_000

@@ -80,7 +80,7 @@ type Indexed struct {
 	rank int
 }
 
-// withFields returns the parameters of a list, with those of the given ones that have the name of a filter field.
+// withFields returns the parameters of a list, including those of the given ones that are named like a filter field.
 func withFields(app core.App, given url.Values) (wire.Parameters[Query], error) {
 	known := parameters
 	for name := range given {

@@ -202,8 +202,8 @@ func (s *statement) within(number string) (conditions []string) {
 	return conditions
 }
 
-// beyond returns the comparison with the numbers of the search rows of all contacts p of the tenant that are passed: the newest of the tenant's
-// contacts for ">", and the oldest for "<".
+// beyond returns the rest of a condition that the number of a search row is beyond those of the contacts p of the tenant that the condition passed
+// selects: after that of the newest with ">", and before that of the oldest with "<".
 func beyond(operator, passed string) string {
 	direction, none := " DESC", "0"
 	if operator == "<" {

@@ -67,7 +67,7 @@ func (s *Store) disableDead(results []delivery.Result, now time.Time) {
 			}
 		}
 		if err != nil {
-			s.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
+			s.app.Logger().Error("checking whether a webhook has failed for too long", "webhook", webhook, "error", err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY
 
 // giveUpSQL fails those that are still stranded.
 var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', updated = ?1, " +
-	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
+	"lastError = 'given up: the webhook stayed disabled for the whole retention period' " +
 	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 " +
 	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable + ")"
 
@@ -59,7 +59,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 			return err
 		})
 		if given > 0 {
-			app.Logger().Warn("gave up deliveries to a webhook that was disabled for as long as things are kept", "webhook", webhook, "deliveries", given)
+			app.Logger().Warn("gave up deliveries to a webhook that stayed disabled for the whole retention period", "webhook", webhook, "deliveries", given)
 		}
 		if err != nil {
 			return err
