@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +47,35 @@ func TestFullDisk(t *testing.T) {
 	if got := strings.Join(names, " "); got != "before after" {
 		t.Errorf("the contacts are %q", got)
 	}
+}
+
+// A write whose commit is on the disk but could not be synced is there after a kill, so the response does not say that nothing was written.
+func TestFailedSync(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	s := i.serve()
+	key := str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key")
+	if !failSyncs(t, s) {
+		t.Skip("the test needs strace, and to be allowed to trace")
+	}
+	if got := s.client(key).do(http.MethodPost, contactsPath, `{"name":"Ada"}`); got.code() != "internal_error" {
+		t.Errorf("a create that cannot be synced returns %s", got)
+	}
+	s.kill()
+	s = s.again()
+	if got := s.client(key).expect(http.StatusOK, http.MethodGet, contactsPath, ""); !strings.Contains(string(got.body), `"Ada"`) {
+		t.Errorf("after a kill the contacts are %s: then it would be better to say that nothing was written", got)
+	}
+}
+
+// failSyncs makes the server fail to sync files until it ends, or returns false if that is not possible here.
+func failSyncs(t *testing.T, s *server) bool {
+	t.Helper()
+	if findTool(t, "strace") == "" {
+		return false
+	}
+	strace := launch(t, exec.Command("strace", "-f", "-o", os.DevNull, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO", "-p", strconv.Itoa(s.command.Process.Pid)))
+	return strace.prints("attached")
 }
 
 // fileSize limits the size of the files that the server can write.

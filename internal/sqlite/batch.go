@@ -35,6 +35,10 @@ const (
 // transaction.
 var ErrBatch = errors.New("the commit batch failed")
 
+// ErrUncertain is the error of a write whose commit failed after all of it was in the WAL, which could not be synced or indexed. The database does not
+// show the write, but would if it were opened again, for example after a kill, before the next commit overwrites it.
+var ErrUncertain = errors.New("it is unknown whether the commit lasts")
+
 // batch is the transactions that share one commit: one transaction of SQLite.
 type batch struct {
 	began   time.Time
@@ -207,6 +211,9 @@ func (w *writer) commit() {
 	}
 	began := time.Now()
 	if err := w.control(commitBatch); err != nil {
+		if isInWAL(err) {
+			err = fmt.Errorf("%w: %w", ErrUncertain, err)
+		}
 		w.abort(err)
 		return
 	}

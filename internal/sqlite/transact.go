@@ -94,7 +94,7 @@ func Transact(ctx context.Context, app core.App, owner string, short bool, do fu
 	if request.restedOn != nil {
 		err = request.restedOn.settle(ctx, err)
 	}
-	if short && errors.Is(err, ErrBatch) {
+	if short && mayRepeat(err) {
 		err = transact(app, &lockRequest{owner: owner}, do)
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 // IsUnavailable reports whether err comes from the storage and not from the statement: the disk is full, fails or is read-only, the file is
 // damaged, another process has the lock, or the database is closed. Then nothing was written, and a retry may succeed.
 func IsUnavailable(err error) bool {
-	if err == nil {
+	if err == nil || errors.Is(err, ErrUncertain) {
 		return false
 	}
 	if errors.Is(err, ErrBatch) || errors.Is(err, ErrBusy) || errors.Is(err, errClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {

@@ -65,6 +65,7 @@ func TestIsUnavailable(t *testing.T) {
 		"a file of another kind": {exec(open("other.db", ""), table), true},
 		"another writer":         {exec(open("locked.db", ""), row), true},
 		"a failed batch":         {fmt.Errorf("committing: %w", sqlite.ErrBatch), true},
+		"a commit that may last": {fmt.Errorf("%w: %w: %w", sqlite.ErrBatch, sqlite.ErrUncertain, sqlite.ErrBusy), false},
 		"a taken value":          {exec(sound, row), false},
 		"a mistake":              {exec(sound, "INSERT INTO nothing VALUES (1)"), false},
 		"a value too large":      {exec(sound, "INSERT INTO t VALUES (zeroblob(2000000000))"), false},

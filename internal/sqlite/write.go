@@ -62,7 +62,7 @@ func writeWith(ctx context.Context, db *sql.DB, owner string, fn WriteFunc) ([]i
 	if f.restsOn != nil {
 		f.err = f.restsOn.settle(ctx, f.err)
 	}
-	if errors.Is(f.err, ErrBatch) {
+	if mayRepeat(f.err) {
 		f = w.writeFunction(byFunctionAlone, owner, fn)
 	}
 	if f.panicked != nil {

@@ -134,7 +134,7 @@ func (w *writer) discard() error {
 func (w *writer) write(ctx context.Context, run func(context.Context, *physical.Connection) error) error {
 	deadline := time.Now().Add(writeTimeout)
 	err := w.writeOnce(ctx, deadline, false, run)
-	if errors.Is(err, ErrBatch) {
+	if mayRepeat(err) {
 		err = w.writeOnce(ctx, deadline, true, run)
 	}
 	return err
@@ -213,6 +213,23 @@ func isFull(err error) bool { return hasCode(err, sqlite3.SQLITE_FULL) }
 
 // isBusy reports whether err means that another process has the lock.
 func isBusy(err error) bool { return hasCode(err, sqlite3.SQLITE_BUSY) }
+
+// isInWAL reports whether a commit failed only after it was in the WAL: in syncing that, or in its index.
+func isInWAL(err error) bool {
+	var failure *sqlite.Error
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Code() {
+	case sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
+		return true
+	default:
+		return false
+	}
+}
+
+// mayRepeat reports whether a write failed with its batch, and left nothing behind.
+func mayRepeat(err error) bool { return errors.Is(err, ErrBatch) && !errors.Is(err, ErrUncertain) }
 
 // hasCode reports whether err has that primary result code of SQLite.
 func hasCode(err error, code int) bool {
