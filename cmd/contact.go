@@ -192,7 +192,7 @@ func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
 	for _, column := range ignored {
 		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
 	}
-	for _, text := range slices.Concat(file.Warnings, file.Mapping.Remarks(file.Columns)) {
+	for _, text := range slices.Concat(file.Warnings, file.Remarks(file.Columns)) {
 		fmt.Fprintln(out, text)
 	}
 }
