@@ -1,0 +1,45 @@
+package names
+
+import (
+	"slices"
+	"strings"
+)
+
+// Halves are the parts of a name, in the order of Join.
+var Halves = [3]string{FirstName, MiddleName, LastName}
+
+// IsHalf reports whether a field is a part of a name.
+func IsHalf(field string) bool { return slices.Contains(Halves[:], field) }
+
+// Whole returns the name of a contact that may have one beside these parts. A last name whose first name is missing belongs to it: "Name" beside
+// "Surname" is the first name, unless it ends with the surname.
+func Whole(name string, parts [3]string) string {
+	if name == "" {
+		return Join(parts)
+	}
+	if parts[0] != "" || hasWords(name, parts[2]) {
+		return name
+	}
+	return Join([3]string{name, parts[1], parts[2]})
+}
+
+// hasWords reports whether a text has these words in their order, whatever their case, accents and punctuation.
+func hasWords(text, words string) bool {
+	folded := func(text string) string {
+		var folded []string
+		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return kindOf(c) == ' ' }) {
+			folded = append(folded, Fold(word))
+		}
+		return " " + strings.Join(folded, " ") + " "
+	}
+	return strings.Contains(folded(text), folded(words))
+}
+
+// Join returns the name with these parts. Beside a first name, a "name" is the last name, or again the whole one.
+func Join(parts [3]string) string {
+	first, last := parts[0], parts[2]
+	if first != "" && strings.HasPrefix(last, first+" ") {
+		return last
+	}
+	return strings.Join(slices.DeleteFunc(parts[:], func(part string) bool { return part == "" }), " ")
+}
