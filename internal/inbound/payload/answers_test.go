@@ -54,6 +54,9 @@ func TestAnswer(t *testing.T) {
 		{"@answer:name", `{"Contact":["a@example.com"]}`, "missing"},
 		{"@answer:phone", `[{"question":"Contact","answer":"+44 20 7946 0123"}]`, "+44 20 7946 0123"},
 		{"@answer:name", `[{"question":"Contact","answer":"Ada 2"}]`, "Ada 2"},
+		{"@answer:email", `[{"question":"Email of your boss","answer":"b@example.com"}]`, "missing"},
+		{"@answer:email", `[{"question":"Who invited you?","answer":"b@example.com"}]`, "missing"},
+		{"@answer:name", `[{"label":"Pet","type":"name","value":"Rex"}]`, "missing"},
 		{"@answer:name", `{"Name":"Ada","Surname":"King"}`, "Ada King"},
 		{"@answer:name", `{"Your name":"Ada King","Your surname":"King"}`, "Ada King"},
 	} {

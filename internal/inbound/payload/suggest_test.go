@@ -21,6 +21,7 @@ func TestSuggestedMapping(t *testing.T) {
 		{asJSON, `{"contact":{"email":"ada@example.com","first_name":"Ada"}}`, "Ada"},
 		{asJSON, `{"payload":{"name":"Form","data":{"E-Mail":"ada@example.com","Name":"Ada"}}}`, "Ada"},
 		{asJSON, `{"data":{"emails":[{"label":"work","value":"ada@example.com"}],"first_name":"Ada"}}`, "Ada"},
+		{asJSON, `{"data":{"email":"ada@example.com","home_email":"b@example.com","name":"Ada","last_name":"King"}}`, "Ada"},
 		{asJSON, `{"data":{"email_addresses":[{"id":"1","email_address":"ada@example.com"}],"x":["y"]}}`, ""},
 		{asJSON, `{"form":{"field:email":"ada@example.com","field:first.name":"Ada"}}`, "Ada"},
 		{asJSON, `{"entries":[[{"email":"ada@example.com"}]]}`, ""},
