@@ -3,6 +3,7 @@ package credential_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,8 @@ func TestRotateKeepsTheKey(t *testing.T) {
 		t.Errorf("a key without an expiry expires at %v (%v)", never.Expires(), err)
 	}
 	if got.GetString("tenant") != old.GetString("tenant") || got.GetString("name") != "website" || !key.Expires().Time().Equal(expires) ||
-		!slices.Equal(got.GetStringSlice("permissions"), []string{"contacts:read"}) || credential.Minted(got) == credential.Minted(old) {
+		!slices.Equal(got.GetStringSlice("permissions"), []string{"contacts:read"}) || credential.Minted(got) == credential.Minted(old) ||
+		key.Prefix() != credential.Minted(got)[:12] {
 		t.Errorf("the successor is %v", got)
 	}
 }
@@ -74,17 +76,18 @@ func TestRotateRefuses(t *testing.T) {
 		key      map[string]any
 		rotation credential.Rotation
 		want     fault.Code
+		says     string
 	}{
-		"a negative overlap":     {active, credential.Rotation{OverlapHours: -1}, fault.ValidationFailed},
-		"more than 30 days":      {active, credential.Rotation{OverlapHours: 721}, fault.ValidationFailed},
-		"an expiry that is over": {active, credential.Rotation{Expires: &now}, fault.ValidationFailed},
-		"a key that has expired": {map[string]any{"tenant": tenant, "name": "website", "expires": now}, credential.Rotation{}, fault.KeyNotActive},
-		"a revoked key":          {map[string]any{"tenant": tenant, "name": "website", "revoked": now}, credential.Rotation{}, fault.KeyNotActive},
+		"a negative overlap":     {active, credential.Rotation{OverlapHours: -1}, fault.ValidationFailed, "must be between 0 and 720"},
+		"more than 30 days":      {active, credential.Rotation{OverlapHours: 721}, fault.ValidationFailed, "must be between 0 and 720"},
+		"an expiry that is over": {active, credential.Rotation{Expires: &now}, fault.ValidationFailed, "must be in the future"},
+		"a key that has expired": {map[string]any{"tenant": tenant, "name": "website", "expires": now}, credential.Rotation{}, fault.KeyNotActive, "expired at 20"},
+		"a revoked key":          {map[string]any{"tenant": tenant, "name": "website", "revoked": now}, credential.Rotation{}, fault.KeyNotActive, "is revoked; create a new one"},
 	} {
 		before := testkit.Record(t, app, credential.CollectionName, tt.key)
 		count := testkit.Count(t, app, "SELECT count(*) FROM api_keys", nil)
 		var refused *fault.Error
-		if _, err := credential.Rotate(app, before.Id, tt.rotation, now); !errors.As(err, &refused) || refused.Code != tt.want {
+		if _, err := credential.Rotate(app, before.Id, tt.rotation, now); !errors.As(err, &refused) || refused.Code != tt.want || !strings.Contains(refused.Message, tt.says) {
 			t.Errorf("%s gives %v", name, err)
 		}
 		if left := testkit.Count(t, app, "SELECT count(*) FROM api_keys", nil); left != count {
