@@ -48,24 +48,26 @@ func parseCard(properties string) (parsed card, refused string, err error) {
 }
 
 var (
-	headOfProperty = regexp.MustCompile(`^(?:[^:"]|"[^"]*")*:`)
-	quotedText     = regexp.MustCompile(`"[^"]*"|"`)
-	withoutQuotes  = strings.NewReplacer(`"`, "", ":", "", ";", "", `\`, "")
+	quotedHead    = regexp.MustCompile(`^(?:[^:"]|"[^"]*")*:`)
+	quotedText    = regexp.MustCompile(`"[^"]*"|"`)
+	withoutQuotes = strings.NewReplacer(`"`, "", ":", "", ";", "", `\`, "")
 )
 
 // withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version 2.1 has types without one.
 func withNamedParameters(line string) string {
-	head := headOfProperty.FindString(line)
-	if head == "" { // a quotation mark without the second one
-		head = line[:strings.IndexByte(line, ':')+1]
+	end := strings.IndexByte(line, ':') + 1
+	head := line[:end]
+	if strings.Contains(head, `"`) {
+		end = max(end, len(quotedHead.FindString(line))) // no match: a quotation mark without the second one
+		head = quotedText.ReplaceAllStringFunc(line[:end], withoutQuotes.Replace)
 	}
-	parts := strings.Split(quotedText.ReplaceAllStringFunc(head, withoutQuotes.Replace), ";")
+	parts := strings.Split(head, ";")
 	for i, part := range parts[1:] {
 		if !strings.Contains(part, "=") {
 			parts[i+1] = vcard.ParamType + "=" + part
 		}
 	}
-	return strings.Join(parts, ";") + line[len(head):]
+	return strings.Join(parts, ";") + line[end:]
 }
 
 // decodeValue replaces a value in quoted-printable by its text, or returns why it cannot be read.
