@@ -117,7 +117,7 @@ func TestOptionalValuesAreLeftOut(t *testing.T) {
 	}
 }
 
-// A new contact without a required value that did not fit fails for what is wrong with the value.
+// A new contact without a required value that did not fit fails with the error of the value.
 func TestRequiredValueThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

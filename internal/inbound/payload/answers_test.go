@@ -48,6 +48,8 @@ func TestAnswer(t *testing.T) {
 		{"@answer:email", `[{"label":"Email","type":"INPUT_PHONE_NUMBER","value":"+1"},{"label":"Email","value":"a@example.com"}]`, "a@example.com"},
 		{"@answer:email", `[{"label":"A friend","type":"INPUT_EMAIL","value":"b@example.com"},{"label":"Home e-mail","value":"a@example.com"}]`, "a@example.com"},
 		{"@answer:email", `{"answers":[{"type":"email","email":"a@example.com","field":{"id":"q"}}],"definition":{"fields":[{"id":"q","title":"Contact"}]}}`, "a@example.com"},
+		{"@answer:plan", `{"answers":[{"type":"text","text":"Pro","field":{"id":"q","ref":"plan"}}]}`, "Pro"},
+		{"@answer:which-plan", `{"answers":[{"type":"text","text":"Pro","field":{"id":"q","ref":"f00-ba4"}}],"definition":{"fields":[{"id":"q","title":"Which plan?"}]}}`, "Pro"},
 		{"@answer:email", `{"q4_contact":"a@example.com","q3_name":{"first":"Ada","last":"King"}}`, "a@example.com"},
 		{"@answer:name", `{"q4_contact":"a@example.com","q3_name":{"first":"Ada","last":"King"}}`, "Ada King"},
 		{"@answer:email", `{"Contact":["a@example.com"]}`, "a@example.com"},
