@@ -110,12 +110,8 @@ func (r *reading) item(v any) Item {
 	var skipped []string
 	for _, t := range r.fields {
 		text, found, isOther, err := r.first(v, t.sources)
-		if err != nil && !IsOptional(t.name) {
-			it.fail(err, t.name)
+		if it.refuse(err, t.name); it.Err != nil {
 			return it
-		}
-		if err != nil {
-			it.Warnings = append(it.Warnings, t.name+" ignored: it "+err.Message)
 		}
 		if isOther {
 			skipped = append(skipped, t.name)
@@ -137,6 +133,17 @@ func (r *reading) item(v any) Item {
 		it.Action = r.actionOf(v)
 	}
 	return it
+}
+
+// refuse leaves out an optional value with a warning, and fails the item because of another. err may be nil.
+func (it *Item) refuse(err *fault.Field, name string) {
+	switch {
+	case err == nil:
+	case IsOptional(name):
+		it.Warnings = append(it.Warnings, name+" ignored: it "+err.Message)
+	default:
+		it.fail(err, name)
+	}
 }
 
 func (it *Item) set(name, text string) {

@@ -50,20 +50,26 @@ func suggest(w *work, v any, at []string, depth int) map[string]any {
 			return suggest(w, v[0], below(at, "0"), depth-1)
 		}
 	case map[string]any:
-		labels, ok := w.sorted(v)
-		if !ok || !w.spend(16*len(labels)) {
-			return nil
-		}
-		if values, _ := values(w, v); isForm(asList(values)) {
-			return suggestAnswers(w, asList(values), below(at, "@values"))
-		}
-		if fields := suggestNames(v, labels, at); fields != nil {
+		return suggestObject(w, v, at, depth)
+	}
+	return nil
+}
+
+// suggestObject is suggest for an object: a form by the numbers of its questions, a contact, or a part with one.
+func suggestObject(w *work, obj map[string]any, at []string, depth int) map[string]any {
+	labels, ok := w.sorted(obj)
+	if !ok || !w.spend(16*len(labels)) {
+		return nil
+	}
+	if all, _ := values(w, obj); isForm(asList(all)) {
+		return suggestAnswers(w, asList(all), below(at, "@values"))
+	}
+	if fields := suggestNames(obj, labels, at); fields != nil {
+		return fields
+	}
+	for _, label := range labels {
+		if fields := suggest(w, obj[label], below(at, escaped(label)), depth-1); fields != nil {
 			return fields
-		}
-		for _, label := range labels {
-			if fields := suggest(w, v[label], below(at, escaped(label)), depth-1); fields != nil {
-				return fields
-			}
 		}
 	}
 	return nil
