@@ -98,7 +98,7 @@ func TestKeyringReadsOnce(t *testing.T) {
 	}
 }
 
-// Where the database cannot be read, no key is let in, and none is called invalid.
+// Where the database cannot be read, no key is authenticated, and none is called invalid.
 func TestUnreadableCredentials(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"_credentialVersion", "api_keys"} {
