@@ -40,10 +40,7 @@ type lab struct {
 	groups   atomic.Int64
 	tokens   atomic.Int64
 	requests atomic.Int64 // over all laps
-
-	uncertain atomic.Bool // whether a server may fail to sync its disk: then a response may say that something went wrong
-
-	cursor string // of the end of the feed
+	cursor   string       // of the end of the feed
 
 	mu      sync.Mutex
 	began   time.Time

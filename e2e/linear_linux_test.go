@@ -94,15 +94,6 @@ var siteFaults = []struct {
 		x.server.kill()
 		x.server = x.server.again()
 	}},
-	{"disk that does not sync, and a kill", false, func(x *site) {
-		x.uncertain.Store(true)
-		if !failSyncs(x.t, x.server) {
-			x.t.Log("without strace, or without the right to trace, syncs do not fail")
-		}
-		x.await(50)
-		x.server.kill()
-		x.server = x.server.again()
-	}},
 	{"vacuum", false, func(x *site) {
 		x.server.signIn().expect(http.StatusOK, http.MethodPost, "/api/sql", `{"query":"VACUUM"}`)
 	}},

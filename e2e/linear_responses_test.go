@@ -51,10 +51,6 @@ func (q *linearRequest) read(l *lab, g *group, a *answer) (r linear.Response) {
 		r.Fate = linear.Refused
 	case "unreplicated":
 		r.Fate = linear.Open
-	case "internal_error":
-		if r.Fate = linear.Open; !l.uncertain.Load() {
-			l.fault("%s %s %s returns %s", q.method, q.path, q.Body, a)
-		}
 	case "idempotency_key_reused":
 		r.Reused = true
 		r.Outcomes = make([]linear.Outcome, len(q.Actions))
