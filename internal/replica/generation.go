@@ -27,7 +27,11 @@ func (r *Replica) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.writeLock(ctx, lockRecord{Generation: next, From: c.stored, Owner: r.host, Folder: own.Folder}, c.tag); err != nil {
+	record := lockRecord{Generation: next, From: c.stored, Owner: r.host, Folder: own.Folder}
+	if c.current {
+		record.Unshipped = found.Unshipped // until the first upload
+	}
+	if _, err := r.writeLock(ctx, record, c.tag); err != nil {
 		return err
 	}
 	return r.beginGeneration(own, next)

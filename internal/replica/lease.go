@@ -83,6 +83,7 @@ func (l *lease) renew(ctx context.Context) error {
 	defer cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.updatePosition()
 	sent, err := l.rewrite(ctx)
 	if err != nil {
 		return err
@@ -91,10 +92,17 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
+// updatePosition sets the record's position. The first upload also has the commits that the store lacked when this machine began. The caller
+// holds mu.
+func (l *lease) updatePosition() {
+	if l.record.Position = l.replica.written.position.Load(); l.record.Position > 0 {
+		l.record.Unshipped = 0
+	}
+}
+
 // rewrite replaces the record in the store, and returns when the request was sent. An earlier request without a response may have
 // succeeded: then the tag has changed, and the record still names this holder. The caller holds mu.
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
-	l.record.Position = l.replica.written.position.Load()
 	sent = clock()
 	tag, err := l.replica.writeLock(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {
@@ -125,7 +133,9 @@ func (l *lease) release(ctx context.Context, unshipped uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.until.Store(0)
-	l.record.Released, l.record.Unshipped = true, unshipped
+	l.updatePosition()
+	l.record.Released = true
+	l.record.Unshipped += unshipped
 	_, err := l.rewrite(ctx)
 	return err
 }

@@ -1,11 +1,14 @@
 package replica_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -300,6 +303,61 @@ func TestIncompleteStop(t *testing.T) {
 	if count := taken(t, open(t, async, app.DataDir()), app.DataDir()); count != 4 {
 		t.Errorf("%d of 4 tenants are there", count)
 	}
+
+	// it stopped again before an upload: the store still lacks them
+	if left := replica.ReadLock(t, holder); left.Generation != 2 || left.Unshipped != 3 {
+		t.Errorf("after a stop without an upload, the lock record is %+v", left)
+	}
+	replica.StandbyUntil(t, open(t, async, t.TempDir()), refusal)
+	again := open(t, async, app.DataDir())
+	runStandby(t, again)
+	serve(t, again, app, 0)
+	if left := replica.ReadLock(t, holder); left.Generation != 3 || left.Unshipped != 0 {
+		t.Errorf("after an upload, the lock record is %+v", left)
+	}
+	if count := taken(t, open(t, async, app.DataDir()), app.DataDir()); count != 4 {
+		t.Errorf("%d of 4 tenants are there after an upload", count)
+	}
+}
+
+// A machine does not serve less than the store had when it took the lease, even if lock.json did not name that position yet.
+func TestFilesVanishDuringATakeover(t *testing.T) {
+	t.Parallel()
+	holder, _, s := begun(t, 6)
+	content, tag, err := replica.StoreOf(holder).Read(t.Context(), "lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := regexp.MustCompile(`"position":\d+`).ReplaceAll(content, []byte(`"position":1`)) // as after the first upload
+	if _, err := replica.StoreOf(holder).Swap(t.Context(), "lock.json", earlier, tag); err != nil {
+		t.Fatal(err)
+	}
+	newest := replica.Whole(t, holder, 1).Transaction
+	var vanish []string
+	for _, file := range files(t, holder) {
+		if _, last, err := ltx.ParseFilename(filepath.Base(file)); err == nil && last == newest {
+			vanish = append(vanish, file)
+		}
+	}
+	var once sync.Once
+	s.Break(func(_ http.ResponseWriter, request *http.Request, _ http.Handler) bool {
+		if request.Method == http.MethodPut && strings.HasSuffix(request.URL.Path, "/lock.json") {
+			once.Do(func() {
+				if err := replica.StoreOf(holder).Delete(context.Background(), vanish); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return false
+	})
+	standby := open(t, leased(s.URL("x")), t.TempDir())
+	if err := standby.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("writes up to 1/%d were acknowledged", uint64(newest))) {
+		t.Errorf("the standby ended with %v", err)
+	}
+	if left := replica.ReadLock(t, holder); !left.Released || left.From.Transaction != newest {
+		t.Errorf("the lock record is %+v", left)
+	}
+	replica.StandbyUntil(t, open(t, leased(s.URL("x")), t.TempDir()), fmt.Sprintf("writes up to 1/%d were acknowledged", uint64(newest)))
 }
 
 func TestLoss(t *testing.T) {

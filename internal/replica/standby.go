@@ -159,6 +159,9 @@ func (s *standby) take(ctx context.Context, found lockRecord, tag string) error 
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease/4)
 	defer cancel()
 	next := lockRecord{Generation: generation, From: from, Owner: r.host, Folder: s.own.Folder, TTL: r.config.Lease.Seconds()}
+	if !s.restore {
+		next.Unshipped = found.Unshipped // the data directory has them, and still has to upload them
+	}
 	sent := clock()
 	newTag, err := r.writeLock(ctx, next, tag)
 	if err != nil {
@@ -223,6 +226,9 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	at, err := r.restorePosition(ctx, from, previous) // the holder may have uploaded more until it lost the lease
 	if err != nil {
 		return err
+	}
+	if from := r.lease.record.From; at.before(from) { // the store had it when this machine took the lease
+		return &lossError{where: theReplica, found: at, acknowledged: from}
 	}
 	if err := s.follow(at.Generation); err != nil {
 		return err
