@@ -36,7 +36,7 @@ var menu = []struct {
 		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "senders", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
 	}},
 	{"Operations", []string{
-		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
+		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "failover-model", "architecture", "comparison",
 	}},
 }
 

@@ -22,10 +22,10 @@ func TestModel(t *testing.T) {
 		options string
 		holds   bool
 	}{
-		"sync":                   {"", true},
+		"sync":                   {"-DFAULTS=1", true},
 		"async":                  {"-DASYNC", true},
 		"a second takeover":      {"-DSECOND -DGENERATIONS=3", true},
-		"after a stop":           {"-DSTOPPED -DGENERATIONS=3 -DASYNC", true},
+		"after a stop":           {"-DSTOPPED -DGENERATIONS=3 -DASYNC -DFAULTS=1", true},
 		"it reaches a takeover":  {"-DREACHES", false},
 		"no position check":      {"-DNO_POSITION_CHECK", false},
 		"no fencing":             {"-DNO_FENCING", false},
