@@ -38,7 +38,7 @@ func TestConformanceNamesTests(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(string(table)) {
-		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| sentence") && !strings.HasPrefix(line, "| promise") && !regexp.MustCompile("/(Test|Fuzz)").MatchString(line) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| sentence") && !strings.HasPrefix(line, "| promise") && !regexp.MustCompile("/(Test|Fuzz)|`task ").MatchString(line) {
 			t.Errorf("nothing proves: %s", line)
 		}
 	}
