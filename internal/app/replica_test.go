@@ -87,9 +87,6 @@ func TestWritesOfAFencedMachine(t *testing.T) {
 	writes := map[string]func() *testkit.Answer{
 		"a create": func() *testkit.Answer { return client.Do("POST", path, `{"name":"Grace"}`) },
 		"a change": func() *testkit.Answer { return client.Do("PATCH", path+"/"+known, `{"name":"Ada L."}`) },
-		"a conflict": func() *testkit.Answer {
-			return client.Do("PUT", path+"/by-external-id/1", `{"name":"Bob"}`, "If-None-Match", "*")
-		},
 	}
 	answers := map[string]chan *testkit.Answer{}
 	for what, write := range writes {
