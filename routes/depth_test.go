@@ -116,3 +116,32 @@ func TestDeeperJSONThatIsStored(t *testing.T) {
 		t.Errorf("%d events still tell about the contact (%v)", left, err)
 	}
 }
+
+// Of a name that JSON repeats, the last value counts, and every response and event has the same one.
+func TestRepeatedKeys(t *testing.T) {
+	t.Parallel()
+	client, f := withMeta(t)
+	created := client.Do("POST", contactsPath, `{"name":"Ada","email":"a@example.com","name":"Grace","meta":{"a":1,"a":2}}`)
+	if created.Status != 201 || created.Data()["name"] != "Grace" {
+		t.Fatalf("a repeated name gives %d %s", created.Status, created.Body)
+	}
+	path := created.Header.Get("Location")
+	if got := client.Do("GET", path, ""); string(got.Body) != string(created.Body) || got.Header.Get("Etag") != created.Header.Get("Etag") {
+		t.Errorf("it is created as %s and read as %s", created.Body, got.Body)
+	}
+	changed := client.Do("PATCH", path, `{"meta":{"a":3,"a":[{"b":1,"b":2}]}}`)
+	if got := client.Do("GET", path, ""); changed.Status != 200 || string(got.Body) != string(changed.Body) {
+		t.Errorf("it is changed to %s and read as %s", changed.Body, got.Body)
+	}
+	if got := client.Do("PATCH", path, `{"meta":{"a":3,"a":[{"b":1,"b":2}]}}`); string(got.Body) != string(changed.Body) {
+		t.Errorf("the same change again gives %s", got.Body)
+	}
+	feed := client.Do("GET", "/api/ext/v1/events?after=", "")
+	data := strings.TrimSuffix(strings.TrimPrefix(string(changed.Body), `{"data":`), "}")
+	if !strings.Contains(string(feed.Body), `"data":`+data) {
+		t.Errorf("the event has not the contact %s: %s", data, feed.Body)
+	}
+	if events := testkit.Count(t, f.App, "SELECT count(*) FROM events", nil); events != 2 {
+		t.Errorf("%d events tell of two changes", events)
+	}
+}

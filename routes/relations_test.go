@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/testkit"
@@ -203,6 +204,52 @@ func TestStoredLinksToOthersDoNotHinder(t *testing.T) {
 		}{{"null", 200}, {value, 400}} {
 			if got := n.api.Do("PATCH", paths[n.api], `{"`+field+`":`+step.value+`}`); got.Status != step.status {
 				t.Errorf("%s of %s gives %d %s", field, step.value, got.Status, got.Body)
+			}
+		}
+	}
+}
+
+// Deleting a contact deletes those below it, in a tree and in a circle of an admin's relation, each once and with one event, whoever deletes it.
+func TestNestedCascades(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t)
+	for door, remove := range map[string]func(id string){
+		"records API": func(id string) {
+			if got := n.admin.Do("DELETE", "/api/collections/contacts/records/"+id, ""); got.Status != 204 {
+				t.Errorf("deleting by the records API gives %d %s", got.Status, got.Body)
+			}
+		},
+		"inbound": func(id string) {
+			if got := n.hooks.Do("POST", n.hooks.path, `{"id":"`+id+`","action":"delete"}`); got.Status != 200 {
+				t.Errorf("deleting by an inbound webhook gives %d %s", got.Status, got.Body)
+			}
+		},
+	} {
+		for shape, managers := range map[string][]int{"a tree": {-1, 0, 0, 1, 3}, "a circle": {2, 0, 1}} {
+			ids := make([]string, len(managers))
+			for i := range managers {
+				ids[i] = testkit.Record(t, n.App, "contacts", map[string]any{"tenant": n.other, "name": shape}).Id
+			}
+			for i, manager := range managers {
+				if manager < 0 {
+					continue
+				}
+				if got := n.api.Do("PATCH", contactsPath+"/"+ids[i], `{"manager":"`+ids[manager]+`"}`); got.Status != 200 {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+			}
+			kept := testkit.Record(t, n.App, "contacts", map[string]any{"tenant": n.other, "name": "kept"}).Id
+			remove(ids[0])
+			for _, id := range ids {
+				if got := n.api.Do("GET", contactsPath+"/"+id, ""); got.Status != 404 {
+					t.Errorf("%s, %s: %s gives %d", door, shape, id, got.Status)
+				}
+				if count := testkit.Count(t, n.App, "SELECT count(*) FROM events WHERE contact = {:id} AND type = 'contact.deleted'", dbx.Params{"id": id}); count != 1 {
+					t.Errorf("%s, %s: %d events tell of one deletion", door, shape, count)
+				}
+			}
+			if got := n.api.Do("GET", contactsPath+"/"+kept, ""); got.Status != 200 {
+				t.Errorf("%s, %s: another contact gives %d", door, shape, got.Status)
 			}
 		}
 	}
