@@ -142,6 +142,6 @@ func TestRepeatedKeys(t *testing.T) {
 		t.Errorf("the event has not the contact %s: %s", data, feed.Body)
 	}
 	if events := testkit.Count(t, f.App, "SELECT count(*) FROM events", nil); events != 2 {
-		t.Errorf("%d events tell of two changes", events)
+		t.Errorf("%d events instead of 2", events)
 	}
 }

@@ -245,7 +245,7 @@ func TestNestedCascades(t *testing.T) {
 					t.Errorf("%s, %s: %s gives %d", door, shape, id, got.Status)
 				}
 				if count := testkit.Count(t, n.App, "SELECT count(*) FROM events WHERE contact = {:id} AND type = 'contact.deleted'", dbx.Params{"id": id}); count != 1 {
-					t.Errorf("%s, %s: %d events tell of one deletion", door, shape, count)
+					t.Errorf("%s, %s: %d events instead of 1", door, shape, count)
 				}
 			}
 			if got := n.api.Do("GET", contactsPath+"/"+kept, ""); got.Status != 200 {
