@@ -11,16 +11,16 @@ var Halves = [3]string{FirstName, MiddleName, LastName}
 // IsHalf reports whether a field is a part of a name.
 func IsHalf(field string) bool { return slices.Contains(Halves[:], field) }
 
-// Whole returns the name of a contact that may have one beside these parts. A last name whose first name is missing belongs to it: "Name" beside
-// "Surname" is the first name, unless it ends with the surname.
+// Whole returns the name of a contact that may have one beside these parts. A name that is the first name again, or lacks the last name, is only the
+// first name.
 func Whole(name string, parts [3]string) string {
-	if name == "" {
+	switch {
+	case name == "", strings.EqualFold(name, parts[0]):
 		return Join(parts)
+	case parts[0] == "" && parts[2] != "" && !hasWords(name, parts[2]):
+		return Join([3]string{name, parts[1], parts[2]})
 	}
-	if parts[0] != "" || hasWords(name, parts[2]) {
-		return name
-	}
-	return Join([3]string{name, parts[1], parts[2]})
+	return name
 }
 
 // hasWords reports whether a text has these words in their order, whatever their case, accents and punctuation.

@@ -201,7 +201,7 @@ func (f *filledForm) answerTo(field string) (text string, found bool) {
 			part, asked := f.first(half, groups[half])
 			parts[i], found = part, found || asked
 		}
-		return nameOf(text, parts), found
+		return names.Whole(text, parts), found
 	}
 	if found || isField(field) || names.IsHalf(field) {
 		return text, found

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -144,28 +142,7 @@ func nameIn(obj map[string]any) string {
 	}
 	whole, _ := scalar(obj[fieldName])
 	text, _ := whole.(string)
-	return nameOf(text, joined)
-}
-
-// nameOf returns the name of a person from a whole name and its parts, each of which may be "". A whole name that lacks the last name is
-// only the first name.
-func nameOf(whole string, parts [3]string) string {
-	switch {
-	case whole == "", strings.EqualFold(whole, parts[0]):
-		return names.Join(parts)
-	case parts[0] == "" && parts[2] != "" && !hasWords(whole, parts[2]):
-		return names.Join([3]string{whole, parts[1], parts[2]})
-	}
-	return whole
-}
-
-// hasWords reports whether a text has these words, in their order and in any case.
-func hasWords(text, words string) bool {
-	fold := func(s string) string {
-		isBetween := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
-		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), isBetween), " ") + " "
-	}
-	return strings.Contains(fold(text), fold(words))
+	return names.Whole(text, joined)
 }
 
 var (

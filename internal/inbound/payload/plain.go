@@ -159,7 +159,7 @@ func (r *plainReading) takeName() {
 		parts[i], _ = value.(string)
 	}
 	whole, _ := r.Fields[fieldName].(string)
-	if name := nameOf(whole, parts); name != "" {
+	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
 	} else if _, sent := r.obj[fieldName]; sent {
 		r.Fields[fieldName] = nil
