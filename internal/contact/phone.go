@@ -17,6 +17,9 @@ var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
 var extensionPattern = regexp.MustCompile(`(?i)[0-9][^0-9a-z]*?((?:ext(?:ension|n)?|x|#|durchwahl)[^0-9a-z]*[0-9]+)\s*$`)
 
 func normalizePhone(s string, _ int) (string, *fault.Field) {
+	if phonePattern.MatchString(s) { // nearly all that programs send
+		return s, nil
+	}
 	if found := extensionPattern.FindStringSubmatch(s); found != nil {
 		return s, invalidPhone("has the extension " + found[1] + ": leave it out")
 	}
@@ -52,8 +55,10 @@ func withoutTrunkZero(s string) string {
 	if code := strings.TrimPrefix(before, "+"); found && code != before && code != "" && len(code) <= 3 && code != "39" && code != "378" {
 		s = before + after
 	}
-	return strings.NewReplacer("(", "", ")", "").Replace(s)
+	return brackets.Replace(s)
 }
+
+var brackets = strings.NewReplacer("(", "", ")", "")
 
 // ReadPhone returns the number in a text that other programs write, in international format, or the errors in it. In a country, it reads national
 // numbers, too: country has two letters, or is "".

@@ -1,0 +1,203 @@
+package contact
+
+import (
+	"maps"
+	"slices"
+
+	"contactbase/internal/contact/search"
+	"contactbase/internal/sqlite"
+)
+
+// find returns the contact of the first key that finds one, as earlier items have left it, and nil if none does.
+func (p *plan) find(keys []Key) (*Contact, error) {
+	for _, key := range keys {
+		found, err := p.findBy(key)
+		if found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func (p *plan) findBy(key Key) (*Contact, error) {
+	if key.Value == "" {
+		return nil, nil
+	}
+	made := p.made.find(key)
+	if made != nil && !key.isShared() || key.Field == ID && p.made.has(key.Value) {
+		return made, nil
+	}
+	stored, err := p.findStored(key)
+	return oldest(made, stored), err
+}
+
+// findStored returns the contact that a key finds among those that no item has changed, nil if there is none.
+func (p *plan) findStored(key Key) (*Contact, error) {
+	found, known := p.stored[key.folded()]
+	var err error
+	if !known {
+		found, err = p.read(p.tx, key, nil)
+	}
+	var without []string
+	for found != nil && err == nil {
+		changed, failed := p.isChanged(found.ID)
+		if err = failed; !changed {
+			break
+		}
+		if !key.isShared() {
+			found = nil
+			break
+		}
+		if without == nil {
+			without = slices.Collect(maps.Keys(p.made.contacts))
+		}
+		without = append(without, found.ID)
+		found, err = p.read(p.tx, key, without)
+	}
+	if p.earlier == nil || err != nil {
+		return found, err
+	}
+	earlier, err := p.findEarlier(key)
+	return oldest(found, earlier), err
+}
+
+// isChanged reports whether an item has made, changed or deleted the contact, also one of an earlier call.
+func (p *plan) isChanged(id string) (bool, error) {
+	if p.made.has(id) {
+		return true, nil
+	}
+	return p.isEarlier(id)
+}
+
+// isEarlier reports whether an item of an earlier call has made or changed the contact.
+func (p *plan) isEarlier(id string) (bool, error) {
+	if p.earlier == nil {
+		return false, nil
+	}
+	return sqlite.Value[bool](p.earlier, "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `id` = ?)", id)
+}
+
+// findEarlier returns the contact that a key finds among those of earlier calls, nil if there is none.
+func (p *plan) findEarlier(key Key) (*Contact, error) {
+	found, known := p.kept[key.folded()]
+	if !known {
+		var err error
+		if found, err = p.read(p.earlier, key, nil); err != nil {
+			return nil, err
+		}
+	}
+	if found == nil || !p.made.has(found.ID) {
+		return found, nil
+	}
+	if !key.isShared() {
+		return nil, nil
+	}
+	return p.read(p.earlier, key, slices.Collect(maps.Keys(p.made.contacts)))
+}
+
+// isShared reports whether several contacts may have the key.
+func (k Key) isShared() bool { return k.Field == Email || k.Field == Phone }
+
+// folded returns the key with an email address as it is stored in search rows.
+func (k Key) folded() Key {
+	if k.Field == Email {
+		k.Value = search.FoldEmail(k.Value)
+	}
+	return k
+}
+
+// read reads the contact that a key finds, without those with some ids, nil if there is none.
+func (p *plan) read(tx sqlite.Reader, key Key, without []string) (*Contact, error) {
+	by := oneBy[key.Field]
+	if without != nil {
+		by = otherBy[key.Field]
+	}
+	found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
+		args := []any{p.tenantID, key.folded().Value}
+		if without != nil {
+			args = append(args, sqlite.List(without))
+		}
+		return "SELECT " + columns + " FROM " + by, args
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// prefetch has the contacts, nil for none, that keys find. Email addresses are folded.
+type prefetch map[Key]*Contact
+
+// manyBy has the rest of a SELECT that finds the contacts of many keys, in the order of the keys. Its parameters are the tenant and a list of
+// keys.
+var manyBy = map[string]string{
+	ID:         "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
+	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",
+	Email: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT s.`contact` FROM `_contactSearch` s " +
+		"WHERE s.`tenant` = ?1 AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1)",
+	Phone: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT o.`id` FROM `contacts` o " +
+		"WHERE o.`tenant` = ?1 AND o.`phone` = j.`value` AND o.`phone` != '' ORDER BY o.`created`, o.`id` LIMIT 1)",
+}
+
+// keysOf returns the keys of the items, and the external ids that they set.
+func keysOf(items []Item) prefetch {
+	keys := prefetch{}
+	for _, item := range items {
+		for _, key := range item.Keys {
+			keys[key.folded()] = nil
+		}
+		for _, changes := range []Changes{item.Changes, item.New} {
+			externalID, _ := changes[ExternalID].(string)
+			keys[Key{ExternalID, externalID}] = nil
+		}
+	}
+	maps.DeleteFunc(keys, func(key Key, _ *Contact) bool { return key.Value == "" })
+	return keys
+}
+
+// load reads the contacts that many items may find, and those that have the external ids that they set.
+func (p *plan) load(items []Item) (err error) {
+	keys := keysOf(items)
+	if p.stored, err = p.prefetch(p.tx, keys); err == nil && p.earlier != nil {
+		p.kept, err = p.prefetch(p.earlier, keys)
+	}
+	return err
+}
+
+func (p *plan) prefetch(tx sqlite.Reader, keys prefetch) (prefetch, error) {
+	all := maps.Clone(keys)
+	for _, field := range []string{ID, ExternalID, Email, Phone} {
+		var values []string
+		for key := range all {
+			if key.Field == field {
+				values = append(values, key.Value)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
+			return "SELECT " + columns + " FROM " + manyBy[field], []any{p.tenantID, sqlite.List(values)}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			value := map[string]string{ID: c.ID, ExternalID: c.ExternalID, Email: search.FoldEmail(c.Email), Phone: c.Phone}[field]
+			all[Key{field, value}] = c
+		}
+	}
+	return all, nil
+}
+
+// checkExternalID checks that no other contact has the external id of a contact. The error is a fault.Fields if one has it.
+func (p *plan) checkExternalID(c *Contact) error {
+	if c.ExternalID == "" {
+		return nil
+	}
+	other, err := p.findBy(Key{ExternalID, c.ExternalID})
+	if err == nil && other != nil {
+		err = errExternalIDTaken
+	}
+	return err
+}
