@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -34,30 +35,10 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	}
 	b, err := parseBatch(e.App, body.object) // before the transaction, for which other writers wait
 	if err != nil {
-		return request.refuse(e.App, err)
+		err = request.refuse(e.App, err)
+	} else {
+		err = s.writeBatch(e, caller, request, b)
 	}
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	write := contact.Request{
-		Tenant: caller.TenantID,
-		Items:  b.items,
-		Check: func(tx sqlite.Reader) error {
-			if err := confirm(tx, caller); err != nil {
-				return err
-			}
-			return request.find(tx)
-		},
-		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
-			if b.results = results; b.atomic && contact.AnyFailed(results) {
-				return nil, b.failure()
-			}
-			return request.rememberBatch(tx, b)
-		},
-	}
-	err = write.Commit(e.Request.Context(), e.App)
 	if errors.Is(err, errReplayed) {
 		return request.replayBatch(e)
 	}
@@ -69,6 +50,27 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return e.Blob(http.StatusOK, "application/json", answer)
+}
+
+// writeBatch applies a batch once for the request's key, and returns errReplayed for a repeat.
+func (s *server) writeBatch(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, b *batch) error {
+	end, err := s.begin(request)
+	if err != nil {
+		return err
+	}
+	defer end()
+	write := contact.Request{
+		Tenant: caller.TenantID,
+		Items:  b.items,
+		Check:  request.check(caller),
+		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+			if b.results = results; b.atomic && contact.AnyFailed(results) {
+				return nil, b.failure()
+			}
+			return request.rememberBatch(tx, b)
+		},
+	}
+	return write.Commit(e.Request.Context(), e.App)
 }
 
 type batch struct {

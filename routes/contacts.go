@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -88,7 +88,22 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, for which other writers wait
+	changes, err := contact.ParseChanges(e.App, object) // before the transaction, for which other writers wait
+	if err != nil {
+		err = request.refuse(e.App, err)
+	} else {
+		err = s.create(e, caller, request, changes)
+	}
+	if err != nil && !errors.Is(err, errReplayed) {
+		return err
+	}
+	e.Response.Header().Set("Location", outside(e.App, request.answer.Location))
+	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
+	return request.send(e)
+}
+
+// create creates a contact once for the request's key, and returns errReplayed for a repeat.
+func (s *server) create(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, changes contact.Changes) error {
 	end, err := s.begin(request)
 	if err != nil {
 		return err
@@ -97,12 +112,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	write := contact.Request{
 		Tenant: caller.TenantID,
 		Items:  []contact.Item{{Action: contact.Create, Changes: changes}},
-		Check: func(tx sqlite.Reader) error {
-			if err := confirm(tx, caller); err != nil {
-				return err
-			}
-			return cmp.Or(request.find(tx), invalid) // a repeat is answered whatever its body
-		},
+		Check:  request.check(caller),
 		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
 			if err := results[0].Err(); err != nil {
 				return nil, err
@@ -110,13 +120,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 			return request.rememberContact(tx, http.StatusCreated, results[0].Contact)
 		},
 	}
-	err = write.Commit(e.Request.Context(), e.App)
-	if err != nil && !errors.Is(err, errReplayed) {
-		return err
-	}
-	e.Response.Header().Set("Location", outside(e.App, request.answer.Location))
-	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
-	return request.send(e)
+	return write.Commit(e.Request.Context(), e.App)
 }
 
 // rememberContact stores the contact as the response, as remember does.

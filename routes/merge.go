@@ -10,6 +10,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/contact"
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/routes/envelope"
@@ -36,25 +37,10 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 	}
 	m, err := newMerge(e, caller.TenantID, id, object)
 	if err != nil {
-		return request.refuse(e.App, err)
+		err = request.refuse(e.App, err)
+	} else {
+		err = s.mergeOnce(e, caller, request, m)
 	}
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	confirmed := func(tx sqlite.Reader) error {
-		if err := confirm(tx, caller); err != nil {
-			return err
-		}
-		return request.find(tx)
-	}
-	err = m.run(e, confirmed, func(tx core.App) error {
-		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-			return request.rememberContact(tx, http.StatusOK, m.merged)
-		})
-		return err
-	})
 	if errors.Is(err, errReplayed) {
 		e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
 		return request.send(e)
@@ -63,6 +49,22 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return sendContact(e, http.StatusOK, m.merged)
+}
+
+// mergeOnce merges contacts once for the request's key, and returns errReplayed for a repeat.
+func (s *server) mergeOnce(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, m *merge) error {
+	end, err := s.begin(request)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return m.run(e, request.check(caller), func(tx core.App) error {
+		statements, err := request.rememberContact(sqlite.ReaderOf(tx), http.StatusOK, m.merged)
+		if err == nil {
+			_, err = sqlite.Run(tx, statements)
+		}
+		return err
+	})
 }
 
 // mergeTenantContacts merges contacts for a superuser or a member.

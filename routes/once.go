@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -74,12 +75,20 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	return nil
 }
 
-// refuse returns the error of an invalid request, or that its key was used with another one.
-func (r *idempotentRequest) refuse(app core.App, invalid error) error {
-	if err := r.find(sqlite.ReaderOf(app)); errors.Is(err, idempotency.ErrReused) {
-		return err
+// check returns the check of a write: that its caller may still write, and that the request has not been answered.
+func (r *idempotentRequest) check(caller *credential.Identity) func(tx sqlite.Reader) error {
+	return func(tx sqlite.Reader) error {
+		if err := confirm(tx, caller); err != nil {
+			return err
+		}
+		return r.find(tx)
 	}
-	return invalid
+}
+
+// refuse returns the error of an invalid request. A repeat is answered whatever its body, and a key of another request is refused. Nobody
+// waits for it: it writes nothing.
+func (r *idempotentRequest) refuse(app core.App, invalid error) error {
+	return cmp.Or(r.find(sqlite.Direct(app.ConcurrentDB())), invalid)
 }
 
 // remember makes this the response, and returns the statements that store it for repeats.
