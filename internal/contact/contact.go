@@ -6,7 +6,7 @@
 // condition. ParseChanges has checked the values before, outside of any transaction. Then a plan (plan.go) takes the items one after the
 // other, and decides for each of them:
 //
-//   - which contact it is about (find.go), as earlier items of the plan have left it: the overlay (overlay.go) has those
+//   - which contact it is about (plan_find.go), as earlier items of the plan have left it: the overlay (overlay.go) has those
 //   - whether the contact would be valid (admin_fields.go, unique.go)
 //   - its id and its times (order.go)
 //
@@ -16,7 +16,7 @@
 //   - Request.Commit writes the rows in one transaction, together with what the handler adds, such as a remembered response. A short
 //     request shares its commit with other writers.
 //   - Write writes them in a transaction of the caller.
-//   - Preview and DryRun drop them.
+//   - Preview drops them, and DryRun writes them to a temporary database, in which its later items find them.
 //
 // A Merge plans its own change and its deletions, and has Apply and Preview. After the commit, PocketBase's hooks for saved records run,
 // which Bind uses to wake the delivery engine.

@@ -17,6 +17,17 @@ import (
 	"contactbase/internal/safehttp"
 )
 
+// Failure is why an attempt got no complete response.
+type Failure int
+
+// The kinds of failures. All but FailureNone are about the endpoint, not the event.
+const (
+	FailureNone    Failure = iota // there was a complete response, of any status
+	FailureTimeout                // no response within the timeout
+	FailureNetwork                // DNS, TLS, a refused or broken connection, a blocked address
+	FailureLocal                  // not sent, because of a fault on our side
+)
+
 // maxErrorLength is the length of the error columns, in characters.
 const maxErrorLength = 1000
 

@@ -15,17 +15,6 @@ const (
 	StatusFailed    = "failed"    // no attempts are left; recovery or redelivery queues it again
 )
 
-// Failure is why an attempt got no complete response.
-type Failure int
-
-// The kinds of failures. All but FailureNone are about the endpoint, not the event.
-const (
-	FailureNone    Failure = iota // there was a complete response, of any status
-	FailureTimeout                // no response within the timeout
-	FailureNetwork                // DNS, TLS, a refused or broken connection, a blocked address
-	FailureLocal                  // not sent, because of a fault on our side
-)
-
 // Outcome is what the next step depends on.
 type Outcome struct {
 	Status     int           // of the response; 0 if there was none

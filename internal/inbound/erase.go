@@ -11,28 +11,6 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// linkPeople stores, in the request's transaction, whom the request is about.
-func linkPeople(tx core.App, requestID string, people []string) error {
-	if len(people) == 0 {
-		return nil
-	}
-	_, err := tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
-		Bind(dbx.Params{"request": requestID, "people": sqlite.List(people)}).Execute()
-	if err != nil {
-		return fmt.Errorf("linking an inbound request to its contacts: %w", err)
-	}
-	return nil
-}
-
-// People returns what finds requests about a contact: its id, and a digest of its email address.
-func People(tenantID, contactID, email string) []string {
-	people := []string{contactID}
-	if email != "" {
-		people = append(people, personDigest(tenantID, email))
-	}
-	return people
-}
-
 // Erase erases up to limit stored requests about people: their bodies, all details of their results, and the remembered responses,
 // which are the results. It returns the number of requests.
 func Erase(tx core.App, people []string, limit int) (found int, _ error) {

@@ -3,13 +3,18 @@ package inbound
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/contact/search"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/sqlite"
 )
 
 // maxPeople is how many email addresses a stored body may have: two per item.
@@ -113,4 +118,26 @@ func addresses(text string) func(yield func(string) bool) {
 // endsAddress reports whether r delimits email addresses.
 func endsAddress(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"<>(),;:[]{}=&|\\`", r)
+}
+
+// linkPeople stores, in the request's transaction, whom the request is about.
+func linkPeople(tx core.App, requestID string, people []string) error {
+	if len(people) == 0 {
+		return nil
+	}
+	_, err := tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
+		Bind(dbx.Params{"request": requestID, "people": sqlite.List(people)}).Execute()
+	if err != nil {
+		return fmt.Errorf("linking an inbound request to its contacts: %w", err)
+	}
+	return nil
+}
+
+// People returns what finds requests about a contact: its id, and a digest of its email address.
+func People(tenantID, contactID, email string) []string {
+	people := []string{contactID}
+	if email != "" {
+		people = append(people, personDigest(tenantID, email))
+	}
+	return people
 }
