@@ -9,9 +9,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -32,7 +32,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		return err
 	}
 	if !found.APIEnabled {
-		return inbound.ErrNotEnabled
+		return tenant.ErrNotEnabled
 	}
 	e.Set(countedKey, true)
 	var refused *fault.Error

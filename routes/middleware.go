@@ -17,11 +17,11 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound"
 	"contactbase/internal/mcp"
 	"contactbase/internal/order"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -194,7 +194,7 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 // permit checks the tenant's API access and the key's permission. The tenant must be writable or readable.
 func permit(caller *credential.Identity, permission credential.Permission) error {
 	if !caller.APIEnabled {
-		return inbound.ErrNotEnabled
+		return tenant.ErrNotEnabled
 	}
 	if !caller.Allows(permission) {
 		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")

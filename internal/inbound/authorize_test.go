@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/inbound"
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -25,7 +26,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 		{"disabled", "UPDATE inbound_webhooks SET disabled = 1", inbound.ErrInvalidToken, 1},
 		{"rotated", "UPDATE inbound_webhooks SET tokenHash = 'x'", inbound.ErrInvalidToken, 1},
 		{"another tenant's", "UPDATE inbound_webhooks SET tenant = 'x'", inbound.ErrInvalidToken, 0},
-		{"the feature switched off", "UPDATE tenants SET apiEnabled = 0", inbound.ErrNotEnabled, 1},
+		{"the feature switched off", "UPDATE tenants SET apiEnabled = 0", tenant.ErrNotEnabled, 1},
 		{"the tenant deleted", "DELETE FROM tenants", inbound.ErrInvalidToken, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

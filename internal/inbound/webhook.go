@@ -48,9 +48,6 @@ type Webhook struct {
 // ErrInvalidToken means that the token is unknown or its webhook disabled. Clients do not learn which.
 var ErrInvalidToken = fault.New(fault.InvalidToken, "The inbound webhook is unknown or disabled, or its address was replaced. Copy its current address into the sender.")
 
-// ErrNotEnabled means that the tenant does not have API access.
-var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to enable it.")
-
 // FindByToken returns the enabled webhook with this token, or ErrInvalidToken.
 func FindByToken(app core.App, token string) (*Webhook, error) {
 	if !credential.WellFormed(credential.TokenPrefix, token) {
@@ -70,7 +67,7 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 
 // authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have been deleted,
 // disabled or rotated, the tenant deleted, or its API access turned off. A superuser may replay requests of a disabled webhook. The
-// error is ErrInvalidToken, ErrNotEnabled or that of tenant.Writable.
+// error is ErrInvalidToken, tenant.ErrNotEnabled or that of tenant.Writable.
 func (w *Webhook) authorize(tx core.App) error {
 	var row struct {
 		Valid      bool         `db:"valid"`
@@ -87,7 +84,7 @@ func (w *Webhook) authorize(tx core.App) error {
 	case err != nil:
 		return fmt.Errorf("reading the inbound webhook %s again: %w", w.ID, err)
 	case !row.APIEnabled:
-		return ErrNotEnabled
+		return tenant.ErrNotEnabled
 	}
 	return row.State.Writable()
 }

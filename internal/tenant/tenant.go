@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 
 	"github.com/pocketbase/dbx"
@@ -28,6 +29,9 @@ func (t *Tenant) Name() string { return t.GetString("name") }
 
 // RateLimit returns the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
+
+// ErrNotEnabled means that the tenant does not have API access.
+var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to enable it.")
 
 // CountryOf returns the two letters of a tenant's country, "" if it has none or there is no such tenant.
 func CountryOf(app core.App, id string) (string, error) {

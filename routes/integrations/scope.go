@@ -11,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/fault"
-	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -162,7 +161,7 @@ func (s scope) permit(e *core.RequestEvent) error {
 	case reads(e):
 		return state.Readable()
 	case !enabled:
-		return inbound.ErrNotEnabled
+		return tenant.ErrNotEnabled
 	}
 	return state.Writable()
 }
