@@ -18,6 +18,7 @@ import (
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 )
 
@@ -140,7 +141,10 @@ func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Web
 			return err
 		}
 		answer := &idempotency.Answer{Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request}
-		_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.remember(tx, answer) })
+		statements, err := request.remember(sqlite.ReaderOf(tx), answer)
+		if err == nil {
+			_, err = sqlite.Run(tx, statements)
+		}
 		return err
 	})
 }
@@ -154,7 +158,7 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 		}
 	}
 	if err == nil && !webhook.APIEnabled {
-		err = inbound.ErrNotEnabled
+		err = tenant.ErrNotEnabled
 	}
 	if err == nil {
 		err = webhook.State.Writable()

@@ -27,15 +27,15 @@ type Request struct {
 	Finish func(tx sqlite.Reader, results []Result) ([]sqlite.Statement, error)
 }
 
-// shortRequest is how many items are written in a few milliseconds, so that they may share a commit with others.
-const shortRequest = 20
+// ShortRequest is how many items are written in a few milliseconds, so that they may share a commit with others.
+const ShortRequest = 20
 
 // Commit plans the items and writes them. The error is ErrNoTenant if the tenant was deleted. ctx is that of sqlite.Transact.
 func (r *Request) Commit(ctx context.Context, app core.App) error {
 	if len(r.Items) == 1 && r.Items[0].Action != Delete {
 		return r.commitOne(ctx, app)
 	}
-	return sqlite.Transact(ctx, app, r.Tenant, len(r.Items) <= shortRequest, func(tx core.App) error {
+	return sqlite.Transact(ctx, app, r.Tenant, len(r.Items) <= ShortRequest, func(tx core.App) error {
 		reader := sqlite.ReaderOf(tx)
 		if err := r.Check(reader); err != nil {
 			return err

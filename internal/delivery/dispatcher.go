@@ -212,14 +212,14 @@ func (d *dispatcher) commit(now time.Time) Commit {
 }
 
 // committed ends the claims of committed results. Results that the database refused are committed again later.
-func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
+func (d *dispatcher) committed(t instant, out FannedOut, err error) {
 	results := d.committing.Results
 	if d.failure = err; err != nil {
 		d.refused++
 		d.results = append(d.results, results...)
 		d.commitAt = t.elapsed + errorPause
 		d.fetchFrom = d.commitAt // results that cannot be stored must not pile up
-		return nil
+		return
 	}
 	d.refused, d.since = 0, t.elapsed
 	for _, result := range results {
@@ -235,7 +235,6 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 	d.schedule(t.now)
 	d.fetchWanted = d.fetchWanted || d.fetchLeft || d.someDue(t.now)
 	d.fetchNext = d.fetchWanted
-	return nil
 }
 
 // spread puts endpoints with unclaimed deliveries on the agenda.
@@ -248,7 +247,7 @@ func (d *dispatcher) spread(now time.Time, out FannedOut) {
 	}
 }
 
-func (d *dispatcher) fannedOut(t instant, out FannedOut, err error) []*Job {
+func (d *dispatcher) fannedOut(t instant, out FannedOut, err error) {
 	d.fanOutFrom = t.elapsed + fanOutPause
 	switch {
 	case err != nil:
@@ -257,14 +256,13 @@ func (d *dispatcher) fannedOut(t instant, out FannedOut, err error) []*Job {
 		d.fanOutFrom, d.fanOutWanted = t.elapsed, true
 	}
 	d.spread(t.now, out)
-	return nil
 }
 
 // polled replaces the agenda. took is how long polling took.
-func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err error) []*Job {
+func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err error) {
 	if err != nil {
 		d.pollFrom, d.pollWanted = t.elapsed+errorPause, true
-		return nil
+		return
 	}
 	d.pollFrom = t.elapsed + max(pollPause, pollShare*took)
 	clear(d.agenda)
@@ -276,7 +274,6 @@ func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err er
 		d.drain[tenant] = true
 	}
 	d.fetchWanted = true
-	return nil
 }
 
 // someDue reports whether an endpoint has a delivery that is due.

@@ -8,14 +8,14 @@ import (
 	"contactbase/internal/loop"
 )
 
-// outcome passes the outcome of an operation to the dispatcher, and returns what to attempt.
-type outcome func(t instant) []*Job
+// completion tells the dispatcher what an operation returned.
+type completion func(t instant)
 
 // run sends until Stop is called and then ends what is in flight. It returns the error of the last commit.
 func (e *Engine) run() error {
 	ctx, cancel := context.WithCancel(context.Background()) // of all but attempts and commits
 	d, answers := e.dispatcher, e.answers
-	outcomes, busy := make(chan outcome, 1), false // of the operation under way
+	completed, busy := make(chan completion, 1), false // of the operation under way
 	repairClock, stopRepairs := e.repairClock(ctx)
 	defer stopRepairs()
 	beside, stopBeside := e.fanOutBeside(ctx)
@@ -34,7 +34,7 @@ func (e *Engine) run() error {
 			var operation any
 			if operation, wait = d.next(e.instant()); operation != nil {
 				busy = true
-				go func() { outcomes <- e.perform(ctx, operation) }()
+				go func() { completed <- e.perform(ctx, operation) }()
 			} else if d.stopped(answers != nil) {
 				return d.failure
 			}
@@ -46,9 +46,9 @@ func (e *Engine) run() error {
 			d.wake()
 		case a := <-answers:
 			e.answer(a)
-		case apply := <-outcomes:
+		case complete := <-completed:
 			busy = false
-			e.attempt(apply(e.instant()))
+			complete(e.instant())
 		case out := <-beside:
 			d.spread(e.instant().now, out)
 		case stop := <-e.stop:
@@ -63,30 +63,30 @@ func (e *Engine) run() error {
 }
 
 // perform calls the queue, and logs its errors.
-func (e *Engine) perform(ctx context.Context, operation any) outcome {
+func (e *Engine) perform(ctx context.Context, operation any) completion {
 	switch operation := operation.(type) {
 	case Fetch:
 		began := time.Now()
 		batch, err := e.fetch(ctx, operation)
 		took := time.Since(began)
 		e.logError(ctx, "fetching deliveries", err)
-		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, took, err) }
+		return func(t instant) { e.attempt(e.dispatcher.fetched(t, batch, took, err)) }
 	case Commit:
 		out, err := e.queue.Commit(context.WithoutCancel(ctx), operation)
 		e.wakeBeside()
 		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)
-		return func(t instant) []*Job { return e.dispatcher.committed(t, out, err) }
+		return func(t instant) { e.dispatcher.committed(t, out, err) }
 	case poll:
 		began := time.Now()
 		agenda, err := e.queue.Poll(ctx)
 		took := time.Since(began)
 		e.logError(ctx, "looking for due deliveries", err)
-		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
+		return func(t instant) { e.dispatcher.polled(t, agenda, took, err) }
 	case fanOut:
 		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Age: fanOutAge})
 		e.wakeBeside()
 		e.logError(ctx, "fanning out events", err)
-		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
+		return func(t instant) { e.dispatcher.fannedOut(t, out, err) }
 	default:
 		panic(fmt.Sprintf("the dispatcher asks for %T", operation))
 	}

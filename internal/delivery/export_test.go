@@ -101,19 +101,19 @@ func (d *Dispatcher) Step(ctx context.Context, queue Queue, before, after error)
 				committed.Results = nil // it will be repeated
 			}
 		}
-		start = d.committed(d.instant(), out, either(err, after))
+		d.committed(d.instant(), out, either(err, after))
 	case poll:
 		var agenda Agenda
 		if err == nil {
 			agenda, err = queue.Poll(ctx)
 		}
-		start = d.polled(d.instant(), agenda, 0, either(err, after))
+		d.polled(d.instant(), agenda, 0, either(err, after))
 	default:
 		var out FannedOut
 		if err == nil {
 			out, err = queue.FanOut(ctx, FanOut{Now: d.Now, Age: fanOutAge})
 		}
-		start = d.fannedOut(d.instant(), out, either(err, after))
+		d.fannedOut(d.instant(), out, either(err, after))
 	}
 	return start, committed, true
 }

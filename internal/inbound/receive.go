@@ -63,13 +63,9 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	return request, nil
 }
 
-// shortRequest is how many items can be applied in a few milliseconds.
-const shortRequest = 20
-
-// isShort reports whether the request can be applied in a few milliseconds, so that it may share a commit. A deletion may take
-// longer: an admin's relation may cascade.
+// isShort reports whether the request may share a commit. A deletion may take long: an admin's relation may cascade.
 func (r *Request) isShort() bool {
-	return len(r.items) <= shortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == contact.Delete })
+	return len(r.items) <= contact.ShortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == contact.Delete })
 }
 
 // Receipt is what is stored of an applied request.
@@ -80,7 +76,7 @@ type Receipt struct {
 }
 
 // Receive applies the request and stores it, in the caller's transaction. It never stores headers, which may contain the sender's
-// credentials. The error is ErrInvalidToken or ErrNotEnabled if the request may no longer be applied, and another *fault.Error if
+// credentials. The error is ErrInvalidToken or tenant.ErrNotEnabled if the request may no longer be applied, and another *fault.Error if
 // all items failed; nothing is written then.
 func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := r.webhook.authorize(tx); err != nil {

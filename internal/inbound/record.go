@@ -80,16 +80,16 @@ func (r *row) insert(tx core.App) (bool, error) {
 	return true, quota.Keep(tx, r.webhook.TenantID)
 }
 
-// Record stores a rejected request and its response. result encodes to JSON.
+// Record stores a request that is not applied, such as a rejected one or a handshake, and its response. result encodes to JSON.
 func Record(ctx context.Context, app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	refused := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
-	refused.status, refused.result = status, encoded
+	kept := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
+	kept.status, kept.result = status, encoded
 	return sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error {
-		_, err := refused.insert(tx)
+		_, err := kept.insert(tx)
 		return err
 	})
 }
