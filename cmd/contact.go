@@ -71,7 +71,7 @@ func contactImport(app core.App) *cobra.Command {
 	flags.BoolVar(&i.choices.Strict, "strict", false, "refuse a row with an invalid phone, company or custom field instead of leaving out the value")
 	flags.IntVar(&i.source.Headings, "headings", 0, "the row with the column headings (default: the first of 20 rows that looks like it)")
 	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
-	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
+	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without changing contacts")
 	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
 	choices(command, "match", sheet.Matches)
 	choices(command, "existing", sheet.Existing)

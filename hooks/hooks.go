@@ -21,7 +21,7 @@ import (
 // administered are the collections that superusers and members administer.
 var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
-// Bind registers all hooks. bounds limits the records of each tenant. sender sends the deliveries of events. wake is called after each
+// Bind registers all hooks. bounds limits the records of each tenant. sender checks the addresses of webhooks. wake is called after each
 // commit that leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, bounds tenant.Bounds, sender *delivery.Sender, wake func()) {
 	bindAudit(app)

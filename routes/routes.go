@@ -1,4 +1,4 @@
-// Package routes answers HTTP: it decodes a request, makes one domain call, and encodes the response.
+// Package routes answers HTTP: it decodes requests, calls the domain, and encodes responses.
 package routes
 
 import (
@@ -148,8 +148,8 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	return group{g}
 }
 
-// retryOutdated returns routes whose handlers run again if they meet an outdated collection: see custom.RetryOutdated. The routes of other systems
-// count a call and store it, so they repeat only what follows.
+// retryOutdated returns routes whose handlers run again if they meet an outdated collection: see custom.RetryOutdated. Inbound routes
+// repeat only receive: the rest has counted the call, and may have stored it.
 func retryOutdated(routes []route.Route) []route.Route {
 	for i, r := range routes {
 		routes[i].Handle = func(e *core.RequestEvent) error {

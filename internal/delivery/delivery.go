@@ -26,8 +26,9 @@
 // # Claims
 //
 // A claim is a delivery that the dispatcher has taken, from its fetch until its result is committed. Claims bound what is in flight: in all,
-// for a tenant (fairQueue), and for an endpoint (limiter). A first attempt waits while another claim has its contact and webhook, so that a
-// contact's events arrive in order. Claims exist only in memory. After a crash, their deliveries are fetched once more, and keep their ids.
+// for a tenant (tenantCapacity), and for an endpoint (limiter). A first attempt waits while another claim has its contact and webhook, so
+// that a contact's events arrive in order. Claims exist only in memory. After a crash, their deliveries are fetched once more, and keep
+// their ids.
 //
 // # The wake
 //

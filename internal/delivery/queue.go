@@ -39,8 +39,8 @@ type Backlog struct {
 
 // Queue keeps events' deliveries for the engine. The package store has the one that is shipped.
 //
-// An event has no deliveries at first. Its recipients are decided once, by the webhooks at that time: when it is fetched, or otherwise
-// when it is fanned out. A webhook gets no events from before it was made or enabled. The Engine sends an event before its delivery has a
+// An event has no deliveries at first. Its recipients are decided by the webhooks at the time when it is fetched, or
+// otherwise when it is fanned out. A process decides once; after a crash, the next one decides again for events without deliveries. A webhook gets no events from before it was made or enabled. The Engine sends an event before its delivery has a
 // row, and writes the row with the result. Fan-out writes the deliveries that have no result yet, a moment later, and moves the fan-out
 // cursor past the event.
 //

@@ -1,6 +1,7 @@
 // Package imports writes the contacts of a spreadsheet, in the background and in small chunks. The database stores an import with its rows,
 // and each chunk commits contacts together with the position that it has reached, so that no row is applied twice after a crash. A check, or
-// dry run, applies the rows by the same code in a temporary database.
+// dry run, plans the rows by the same code and keeps the planned contacts in a temporary database. It changes no contacts, but stores its
+// progress, counts and refused rows with the import.
 package imports
 
 import (
@@ -30,13 +31,13 @@ type Status string
 
 // The statuses. An import whose rows are still being stored has none of them.
 const (
-	New       Status = "new"       // its rows are stored
-	Checking  Status = "checking"  // a dry run is counting what it would do
-	Checked   Status = "checked"   // the dry run is finished
-	Running   Status = "running"   // its rows are being applied
-	Done      Status = "done"      // all rows were applied
-	Cancelled Status = "cancelled" // the rows that were applied before stay
-	DryRun    Status = "dryRun"    // it was checked, and ended without being applied
+	New         Status = "new"       // its rows are stored
+	Checking    Status = "checking"  // a dry run is counting what it would do
+	Checked     Status = "checked"   // the dry run is finished
+	Running     Status = "running"   // its rows are being applied
+	Done        Status = "done"      // all rows were applied
+	Cancelled   Status = "cancelled" // the rows that were applied before stay
+	OnlyChecked Status = "dryRun"    // it was checked, and ended without being applied
 
 	storing Status = "storing"
 )
@@ -163,7 +164,7 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 			i.Remarks = append(i.Remarks, Remark{text, false})
 		}
 		i.Ignored = i.Mapping.Ignored(i.Columns)
-		i.DryRun = i.Status == Checking || i.Status == Checked || i.Status == DryRun
+		i.DryRun = i.Status == Checking || i.Status == Checked || i.Status == OnlyChecked
 		return err
 	}, args...)
 	if err != nil {
