@@ -51,7 +51,8 @@ type Ping struct {
 	EventHead
 }
 
-// WebhookFailing is the event webhook.failing. Like the following events, only webhooks that select its type receive it.
+// WebhookFailing is the event webhook.failing. Only webhooks that select its type receive it. The same holds for
+// WebhookRecovered, WebhookDisabled and KeyExpiring.
 type WebhookFailing struct {
 	EventHead
 	Webhook NoticedWebhook

@@ -290,7 +290,7 @@ export interface paths {
          *     **Field names.** Besides the contact's own field names, common names in seven languages work, regardless of case and
          *     separators: `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`,
          *     `organization`, `company_name`, `q4_emailAddress`, `Telefon`. Numbers and booleans are read as text. The server
-         *     ignores unknown properties, and phone numbers, companies and custom fields that do not fit. It reports them in `warnings`.
+         *     ignores unknown properties and invalid phone numbers, companies and custom fields, and reports them in `warnings`.
          *
          *     **Mapping.** A webhook with a mapping reads the fields from the paths that you define. The dashboard has presets for
          *     common senders, such as Typeform, Mailchimp and Stripe.
@@ -2670,7 +2670,7 @@ export interface components {
              * @enum {string}
              */
             new?: "" | "create" | "skip";
-            /** @description The two letters of a country whose national phone numbers are read, such as `DE`; by default that of the tenant. */
+            /** @description The two-letter code of the country whose national phone numbers are read, such as `DE`; by default that of the tenant. */
             country?: string;
             /**
              * @description Whether a phone number, company or custom field that does not fit refuses its row. By default it is left out with a

@@ -20,7 +20,7 @@ export type ContactDeleted = Schemas["ContactDeletedEvent"];
 /** A test event. */
 export type Ping = Schemas["PingEvent"];
 
-/** A webhook fails. Like the following events, only webhooks that select its type receive it. */
+/** A webhook fails. Only webhooks that select its type receive it. The same holds for the next three events. */
 export type WebhookFailing = Schemas["WebhookFailingEvent"];
 
 /** A webhook that failed works again. */
