@@ -65,7 +65,7 @@ func TestRefusedFlagsOfContacts(t *testing.T) {
 		"--match must be one of id, externalId, email, phone, none":                                  {"import", "Acme", file, "--match", "name"},
 		"--existing must be one of update, fill, skip":                                               {"import", "Acme", file, "--existing", "x"},
 		"--new must be one of create, skip":                                                          {"import", "Acme", file, "--new", "x"},
-		"--country must be the two letters of a country":                                             {"import", "Acme", file, "--country", "Germany"},
+		"--country must be a two-letter country code":                                                {"import", "Acme", file, "--country", "Germany"},
 		"The file cannot be read: its row 3 is blank":                                                {"import", "Acme", file, "--headings", "3"},
 		"--match must be a field that a column is mapped to":                                         {"import", "Acme", file, "--match", "email"},
 	} {

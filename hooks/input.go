@@ -16,7 +16,7 @@ func bindInput(app core.App) {
 func refuseUnreadable(e *core.RecordRequestEvent) error {
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil { // unlike RequestInfo, whose values PocketBase has read already
-		return e.BadRequestError("The request body could not be read.", err)
+		return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", err)
 	}
 	faults := validation.Errors{}
 	for _, field := range e.Collection.Fields {

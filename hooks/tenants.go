@@ -30,7 +30,7 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordValidate(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
 		country := contact.CountryCode(e.Record.GetString("country"))
 		if e.Record.Set("country", country); country != "" && !contact.IsCountry(country) {
-			return validation.Errors{"country": validation.NewError("validation_invalid_value", "Must be the two letters of a country, such as DE.")}
+			return validation.Errors{"country": validation.NewError("validation_invalid_value", "Must be a two-letter country code, such as DE.")}
 		}
 		return e.Next()
 	})

@@ -74,13 +74,13 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 	case wrong == nil || strings.HasPrefix(number, "+") || extensionPattern.MatchString(text):
 		return number, wrong
 	case country == "":
-		return number, invalidPhone("is not in international format, such as +4930123456, and no country is chosen whose numbers it may be")
+		return number, invalidPhone("is not in international format, such as +4930123456; to read national numbers, set a country")
 	}
 	country = CountryCode(country)
 	if parsed := national(number, country); parsed != nil {
 		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
-	return number, invalidPhone("is not a number of the country " + country + ", nor in international format")
+	return number, invalidPhone("is not a number of the country " + country + ", and not in international format, such as +4930123456")
 }
 
 // national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign, or a national one.

@@ -37,7 +37,7 @@ var ErrBatch = errors.New("the commit batch failed")
 
 // ErrUncertain is the error of a write whose commit failed after all of it was in the WAL, which could not be synced or indexed. The database does not
 // show the write, but would if it were opened again, for example after a kill, before the next commit overwrites it.
-var ErrUncertain = errors.New("it is unknown whether the commit lasts")
+var ErrUncertain = errors.New("it is unknown whether the commit is durable")
 
 // batch is the transactions that share one commit: one transaction of SQLite.
 type batch struct {

@@ -35,12 +35,12 @@ type card struct{ vcard.Card }
 func parseCard(properties string) (parsed card, refused string, err error) {
 	parsed.Card, err = vcard.NewDecoder(strings.NewReader("BEGIN:VCARD\n" + properties + "END:VCARD\n")).Decode()
 	if err != nil {
-		return card{}, "the card is damaged: " + strings.TrimPrefix(err.Error(), "vcard: "), nil
+		return card{}, fmt.Sprintf("the card is damaged (%s): export it again as vCard 3.0", strings.TrimPrefix(err.Error(), "vcard: ")), nil
 	}
 	for name, found := range parsed.Card {
 		for _, property := range found {
 			if why := decodeValue(property); why != "" {
-				return card{}, fmt.Sprintf("the card has %s %s: export it again as vCard 3.0", name, why), nil
+				return card{}, fmt.Sprintf("the %s of the card %s: export it again as vCard 3.0", name, why), nil
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func decodeValue(property *vcard.Field) (refused string) {
 	}
 	raw, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(property.Value)))
 	if err != nil {
-		return "that is not quoted-printable"
+		return "is not quoted-printable"
 	}
 	var charset transform.Transformer = mixed{}
 	if name := property.Params.Get("CHARSET"); name != "" {
@@ -85,12 +85,12 @@ func decodeValue(property *vcard.Field) (refused string) {
 		case known != nil:
 			charset = known.NewDecoder()
 		case !slices.Contains([]string{"utf8", "usascii"}, names.Fold(name)):
-			return fmt.Sprintf("in the character set %s, which is not supported", Cut(name, maxShown))
+			return fmt.Sprintf("is in the character set %s, which is not supported", Cut(name, maxShown))
 		}
 	}
 	decoded, _, err := transform.Bytes(charset, raw)
 	if err != nil {
-		return "in another character set than it says"
+		return "is not in the character set that it names"
 	}
 	property.Value = string(decoded)
 	return ""

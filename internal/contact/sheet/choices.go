@@ -52,7 +52,7 @@ func (c *Choices) Check(app core.App, columns int) error {
 	}
 	switch c.Country = contact.CountryCode(c.Country); {
 	case c.Country != "" && !contact.IsCountry(c.Country):
-		return fault.InvalidField("country", fault.CodeInvalidValue, "must be the two letters of a country, such as DE")
+		return fault.InvalidField("country", fault.CodeInvalidValue, "must be a two-letter country code, such as DE")
 	case c.Match != "" && c.Match != None && !slices.Contains(c.Mapping, c.Match):
 		return fault.InvalidField("match", fault.CodeInvalidValue, "must be a field that a column is mapped to")
 	}

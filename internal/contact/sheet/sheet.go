@@ -122,7 +122,7 @@ func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (
 	case choice.Sheet != "":
 		return nil, fmt.Errorf("it is not a workbook, so it has no sheet named %q: leave out the sheet", choice.Sheet)
 	case isVCard(head) && choice.Headings != 0:
-		return nil, errors.New("it has vCards, which have no row of headings: leave out that row")
+		return nil, errors.New("it has vCards, which have no row of headings: do not choose one")
 	default:
 		reader.rows, reader.Format, err = newTextRows(raw, isVCard(head), choice.Known)
 	}

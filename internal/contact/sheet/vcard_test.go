@@ -60,10 +60,10 @@ func TestCards(t *testing.T) {
 		"quoted-printable without a character set": {card("FN;QUOTED-PRINTABLE:J=F6rg =C3=84lv"), map[string]string{"name": "Jörg Älv"}},
 		"quoted-printable in several lines":        {card("FN;ENCODING=QUOTED-PRINTABLE:Ann=0D=0A=", "Reed"), map[string]string{"name": "Ann\r\nReed"}},
 		"an unknown character set": {
-			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=83"), map[string]string{"refused": "the card has FN in the character set SHIFT_JIS, which is not supported: export it again as vCard 3.0"},
+			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=83"), map[string]string{"refused": "the FN of the card is in the character set SHIFT_JIS, which is not supported: export it again as vCard 3.0"},
 		},
 		"damaged quoted-printable": {
-			card("FN;ENCODING=QUOTED-PRINTABLE:a\x01"), map[string]string{"refused": "the card has FN that is not quoted-printable: export it again as vCard 3.0"},
+			card("FN;ENCODING=QUOTED-PRINTABLE:a\x01"), map[string]string{"refused": "the FN of the card is not quoted-printable: export it again as vCard 3.0"},
 		},
 		"preferred ones": {
 			card("FN:A", "EMAIL;PREF=100:c@example.com", "EMAIL:d@example.com", "EMAIL;PREF=1:a@example.com", "EMAIL;PREF=2;TYPE=work:b@example.com", "EMAIL;PREF=0:e@example.com"),

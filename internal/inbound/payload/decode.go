@@ -137,7 +137,7 @@ func (p *Payload) advise(root any) {
 		return
 	}
 	p.Note += " Choose the sender's preset, or set a mapping such as " + found + "."
-	p.Items[0].Warnings = append(p.Items[0].Warnings, "an email address is not read; choose the sender's preset, or set a mapping such as "+found)
+	p.Items[0].Warnings = append(p.Items[0].Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+found)
 }
 
 // decodePlain reads a payload without a mapping.
