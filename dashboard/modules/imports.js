@@ -122,7 +122,7 @@ async function uploadFile(file, tenant, { sheet, headings }) {
 function partFields(data) {
     return [
         textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
-        textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "Its number. Leave empty to look for them in the first 20 rows." }),
+        textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
     ];
 }
 

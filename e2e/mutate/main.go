@@ -38,9 +38,9 @@ func main() {
 	flag.StringVar(&o.more, "tests", "", "comma-separated packages whose tests run in addition to those of the package")
 	flag.StringVar(&o.run, "run", "", "a regular expression for the tests of these packages")
 	flag.IntVar(&o.sample, "sample", 0, "try a random sample of this size, the same each time, instead of all mutants")
-	flag.StringVar(&o.only, "only", "", "try only the mutants that this earlier report lists")
-	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long the tests of a mutant may take at least; ten times as long as without it is allowed as well")
-	flag.IntVar(&o.workers, "workers", 2, "processes at a time")
+	flag.StringVar(&o.only, "only", "", "a file with an earlier report: try only the mutants that it lists")
+	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "the least time that the tests of a mutant may take; ten times their usual time is added")
+	flag.IntVar(&o.workers, "workers", 2, "how many test processes run at the same time")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("usage: mutate [flags] PACKAGE, for example mutate ./internal/contact")
