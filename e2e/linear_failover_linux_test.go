@@ -58,7 +58,7 @@ func (p *pair) awaitStandby() {
 	})
 }
 
-// exitCount returns how often the program has ended by itself.
+// exitCount returns how often the program has exited by itself.
 func (m *machine) exitCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *pair) play(all bool) (problems []string) {
 	}, p.fails)
 }
 
-// Over failovers in sync mode, writes and their errors are linearizable. A read may show a write that is not acknowledged, and that is lost.
+// Across failovers in sync mode, writes and their errors are linearizable. A read may show a write that is not acknowledged and is lost later.
 func TestLinearizableFailover(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

@@ -66,7 +66,7 @@ func (l *lab) fault(format string, args ...any) {
 	l.unexpected = append(l.unexpected, fmt.Sprintf(format, args...))
 }
 
-// await waits until that many more requests are answered.
+// await waits until that many more requests have a response.
 func (l *lab) await(more int) {
 	l.t.Helper()
 	count := func() int {
@@ -148,7 +148,7 @@ func (l *lab) take() *group {
 	return l.active[at]
 }
 
-// lookAgain reads all contacts, so that what was acknowledged has to be there.
+// lookAgain reads all contacts, so that a lost acknowledged write shows.
 func (l *lab) lookAgain() {
 	groups := slices.Concat(l.done, l.active)
 	var next atomic.Int64

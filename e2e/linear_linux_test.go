@@ -16,10 +16,10 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// linearEnv is the environment variable with the number of minutes of the tests of linearizability.
+// linearEnv is the environment variable that says for how many minutes the tests of linearizability run.
 const linearEnv = "LINEAR_MINUTES"
 
-// inboundWebhooks is how many the clients use, because each has a limit of calls.
+// inboundWebhooks is how many inbound webhooks the clients share, because each has a rate limit.
 const inboundWebhooks = 20
 
 // site is an installation whose servers fail, with clients.

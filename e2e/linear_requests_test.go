@@ -77,7 +77,7 @@ func (g *group) next(l *lab) *linearRequest {
 	}
 }
 
-// pick returns a version that clients know, mostly a late one, or false if they know none.
+// pick returns a version that clients know, usually a recent one, or false if they know none.
 func (g *group) pick() (knownVersion, bool) {
 	if len(g.known) == 0 {
 		return knownVersion{}, false
@@ -224,7 +224,7 @@ func (g *group) batch(l *lab) *linearRequest {
 	return g.keyed(2, q)
 }
 
-// keyed gives some requests a key of their path, under which clients repeat the first one, or send another one.
+// keyed gives some requests an idempotency key of their path, with which clients repeat the first request, or send another one.
 func (g *group) keyed(key int, q *linearRequest) *linearRequest {
 	if rand.IntN(3) > 0 {
 		return q

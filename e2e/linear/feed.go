@@ -14,7 +14,7 @@ type Event struct {
 	Set        []string // the tokens that it sets
 }
 
-// Reader is a client that reads the feed from the same place as all others.
+// Reader is a client that reads the feed. All of them start at the same place.
 type Reader struct {
 	Events []string // ids
 	Reads  []ReadTo
@@ -29,7 +29,7 @@ type ReadTo struct {
 // change identifies what an event is about.
 type change struct {
 	kind    string
-	version Version // of a deletion only the ID
+	version Version // only the ID of a deletion
 }
 
 func (e Event) change() change {
@@ -39,7 +39,7 @@ func (e Event) change() change {
 	return change{e.Type, e.Contact.Version}
 }
 
-// feed has all events, by what they say.
+// feed has all events, indexed by their content.
 type feed struct {
 	events []Event
 	at     map[change][]int
@@ -91,7 +91,7 @@ func (f *feed) versionOf(a Action) Version {
 	return Version{}
 }
 
-// merged returns which event is the deletion of the contact that a merge merged, -1 for none.
+// merged returns the index of the event that deletes the contact merged by a merge, -1 for none.
 func (f *feed) merged(a Action) int {
 	for _, i := range f.at[change{"contact.deleted", Version{ID: a.From}}] {
 		if f.events[i].MergedInto == a.ID {
@@ -115,7 +115,7 @@ func (f *feed) mayHave(op Op) bool {
 	return false
 }
 
-// isDirty reports whether a read shows a write that was not acknowledged and is lost.
+// isDirty reports whether a read shows a write that was not acknowledged and is lost later.
 func (f *feed) isDirty(op Op, group []Op) bool {
 	for i, a := range op.Request.Actions {
 		if a.Kind != Read || op.Response.Fate != Answered {
@@ -132,14 +132,14 @@ func (f *feed) isDirty(op Op, group []Op) bool {
 	return false
 }
 
-// hasLostRemoval reports whether an open request may have removed a contact that is there again.
+// hasLostRemoval reports whether an open request may have removed a contact that later exists again.
 func (f *feed) hasLostRemoval(op Op) bool {
 	return op.Response.Fate == Open && slices.ContainsFunc(op.Request.Actions, func(a Action) bool {
 		return a.Kind == Delete || a.Kind == Merge && f.merged(a) < 0
 	})
 }
 
-// claims has which requests made which events.
+// claims maps events to the requests that made them.
 type claims struct {
 	of       []*Op           // by event, the acknowledged request that made it; nil for none
 	written  map[string]bool // the tokens that acknowledged or open requests may have written
@@ -147,11 +147,11 @@ type claims struct {
 	groups   map[string]int  // by token
 }
 
-// check returns the errors in the feed: it must have each acknowledged change once, in the order of time, nothing of a request that was refused, and
-// each read of it is a prefix of every later one that has all that was acknowledged before it.
+// check returns the errors in the feed. It must have each acknowledged change exactly once, in the order of time, and no change of a refused request.
+// Each read of it must be a prefix of every later read, and must have everything that was acknowledged before it began.
 func (f *feed) check(h *History) []string {
 	c, problems := f.claims(h)
-	latest := int64(0) // call among those of the events before
+	latest := int64(0) // the latest call of the events so far
 	for i, e := range f.events {
 		op := c.of[i]
 		switch {
@@ -166,7 +166,7 @@ func (f *feed) check(h *History) []string {
 	return append(problems, f.checkReaders(h, c)...)
 }
 
-// claims finds the events of all acknowledged changes, and returns those that are missing or come twice.
+// claims finds the events of all acknowledged changes. The problems are changes whose event is missing or comes twice.
 func (f *feed) claims(h *History) (c *claims, problems []string) {
 	c = &claims{make([]*Op, len(f.events)), map[string]bool{}, map[int]bool{}, map[string]int{}}
 	for n := range h.Ops {
@@ -197,7 +197,7 @@ func (f *feed) claims(h *History) (c *claims, problems []string) {
 	return c, problems
 }
 
-// isExplained reports whether an open request may have made an event, or whether it is the second one of a merge.
+// isExplained reports whether an open request may have made an event, or whether the event is the second one of a merge.
 func (f *feed) isExplained(i int, c *claims) bool {
 	e := f.events[i]
 	switch {

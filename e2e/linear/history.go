@@ -22,20 +22,20 @@ type Op struct {
 	Call, Return int64
 }
 
-// History is what clients have seen. All requests that still can take effect have ended.
+// History is what the clients have seen. No request can still take effect.
 type History struct {
 	Ops     []Op
-	Feed    []Event // everything that was changed
+	Feed    []Event // all changes
 	Readers []Reader
 
-	// Dirty is whether a read may show a write that is not acknowledged, and that can be lost.
+	// Dirty is whether a read may show a write that is not acknowledged and can be lost.
 	Dirty bool
 }
 
-// checkTimeout is how long the search for an order of a group may take. It takes milliseconds.
+// checkTimeout is how long the search for an order of a group may take. It usually takes milliseconds.
 const checkTimeout = 5 * time.Minute
 
-// Check returns the errors in the history. It draws groups without an order in files of a folder, and names these.
+// Check returns the errors in the history. It draws each group without an order into a file of the folder, and names the file.
 func (h *History) Check(folder string) []string {
 	f := newFeed(h.Feed)
 	problems := f.check(h)
@@ -78,7 +78,7 @@ func (h *History) operations(f *feed, ops []Op) (all []porcupine.Operation) {
 	return all
 }
 
-// numberClients makes the numbers of clients small, because each is a line of the drawing.
+// numberClients renumbers the clients from 0, because each number is a line of the drawing.
 func numberClients(all []porcupine.Operation) {
 	var known []int
 	for i := range all {
@@ -107,7 +107,7 @@ var model = porcupine.Model{
 	},
 }
 
-// String returns the contact for people.
+// String describes the contact for a person.
 func (c Contact) String() string {
 	if c == (Contact{}) {
 		return "none"

@@ -21,7 +21,7 @@ func answered(call, end int64, a Action, status Status, c Contact) Op {
 	return Op{Call: call, Return: end, Request: Request{Actions: []Action{a}, Body: a.Token}, Response: Response{Outcomes: []Outcome{{status, c}}}}
 }
 
-// unanswered returns a request without an answer.
+// unanswered returns a request without a response.
 func unanswered(call, end int64, fate Fate, a Action) Op {
 	return Op{Call: call, Return: end, Request: Request{Actions: []Action{a}, Body: a.Token}, Response: Response{Fate: fate}}
 }

@@ -1,4 +1,4 @@
-// Package linear is a model of contacts, and checks histories of requests against it. A history is linearizable if each request took effect at one
+// Package linear has a model of contacts, and checks histories of requests against it. A history is linearizable if each request took effect at one
 // moment between its call and its response. Porcupine searches for such moments: see ADR 69.
 //
 // A history is checked in groups of contacts that no request crosses. A group has two external ids, so that a merge, a batch or a search of both is
@@ -13,7 +13,7 @@ type Version struct{ ID, Updated string }
 // Contact is a version of a contact, or no contact.
 type Contact struct {
 	Version
-	Name    string // "" where a response shows the version only
+	Name    string // "" if a response shows only the version
 	Company string // "" for null
 }
 
@@ -51,7 +51,7 @@ type Request struct {
 	Batch   bool   // whether its items have statuses of their own
 	Atomic  bool   // whether nothing is written if one action fails
 	Key     int    // number of the idempotency key, 0 for none
-	Body    string // of which a repeat has the same, with a key
+	Body    string // the same in a repeat with the key
 }
 
 // Status is what an action did.
@@ -66,8 +66,8 @@ const (
 	Merged    Status = "merged"
 	Found     Status = "found"
 	Missing   Status = "missing"
-	Stale     Status = "stale"   // not the version, or not new
-	Taken     Status = "taken"   // the external id
+	Stale     Status = "stale"   // another version, or an existing contact
+	Taken     Status = "taken"   // another contact has the external id
 	Invalid   Status = "invalid" // a contact without a name, or merged with a missing one
 )
 
@@ -154,7 +154,7 @@ func (s State) step(q Request, r Response) (State, bool) {
 	return next, true
 }
 
-// repeats reports whether a response to a repeat is that to the first request. That to a batch has the contacts as they are now.
+// repeats reports whether a response to a repeated request is that to the first one. The response to a batch has the contacts as they are now.
 func (s State) repeats(q Request, r Response) bool {
 	first := s.answers[q.Key-1]
 	if r.Fate == Open {
@@ -187,7 +187,7 @@ type effect struct {
 	before  Version // of a contact that was changed
 }
 
-// undone returns the effect of an action in a batch of which another one failed.
+// undone returns the effect of an action in a batch in which another action failed.
 func (e effect) undone() effect {
 	if !e.outcome.Status.failed() {
 		return effect{outcome: Outcome{Status: Unchanged}}

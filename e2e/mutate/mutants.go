@@ -19,14 +19,14 @@ type mutant struct {
 	outcome outcome
 }
 
-// An edit replaces the bytes from from to to. The order counts where several begin at the same byte.
+// An edit replaces the bytes between from and to. order decides which comes first if several begin at the same byte.
 type edit struct {
 	from, to int
 	text     string
 	order    [3]int
 }
 
-// String returns a line for a report, which stays the same while the file stays the same.
+// String returns a line for a report, which changes only if the file changes.
 func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", filepath.Base(m.at.Filename), m.at.Line, m.at.Column, m.change)
 }
@@ -222,7 +222,7 @@ func (f *finder) remove(s ast.Stmt) {
 	f.wrap(s, "(removed) "+f.text(s), "if !mutantIs(%d) { ", " }")
 }
 
-// harmless reports whether a call ends the function or writes to the log: neither is worth a test.
+// harmless reports whether a call ends the function or writes to the log: neither needs a test.
 func (f *finder) harmless(call *ast.CallExpr) bool {
 	switch called := call.Fun.(type) {
 	case *ast.Ident:
@@ -236,7 +236,7 @@ func (f *finder) harmless(call *ast.CallExpr) bool {
 
 var errorType = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 
-// returned adds a mutant that returns no error where the statement returns one last.
+// returned adds a mutant without the error, if a statement returns one as its last result.
 func (f *finder) returned(s *ast.ReturnStmt) {
 	if len(s.Results) == 0 {
 		return
@@ -261,7 +261,7 @@ func (f *finder) returned(s *ast.ReturnStmt) {
 
 func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// wrap adds a mutant that puts texts around a node, the id of the mutant into the first, and makes further edits inside.
+// wrap adds a mutant that puts texts around a node, with the id of the mutant in the first text, and makes further edits inside.
 func (f *finder) wrap(n ast.Node, change, before, after string, inside ...edit) {
 	*f.id++
 	from, to := f.offset(n.Pos()), f.offset(n.End())

@@ -97,7 +97,7 @@ func (s *source) mutate() []*mutant {
 
 var callOfHelper = regexp.MustCompile(`mutant[A-Z]\w*\((\d+)`)
 
-// dropInvalid removes mutants that do not compile, and reports whether there were any. An error belongs to the mutant that begins last before it.
+// dropInvalid removes mutants that do not compile, and reports whether any did not. An error belongs to the last mutant that begins before it.
 func (s *source) dropInvalid() (dropped bool) {
 	fset := token.NewFileSet()
 	var syntax []*ast.File

@@ -92,8 +92,8 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// updatePosition sets the record's position. The first upload also has the commits that the store lacked when this machine began. The caller
-// holds mu.
+// updatePosition sets the record's position. The first upload contains the commits that the store lacked when this machine began, so none are
+// missing any longer. The caller holds mu.
 func (l *lease) updatePosition() {
 	if l.record.Position = l.replica.written.position.Load(); l.record.Position > 0 {
 		l.record.Unshipped = 0

@@ -1,10 +1,10 @@
 /*
  * The failover protocol of internal/replica: two machines with --lease, and one store. docs/failover-model.md explains it.
  *
- * Sync mode is the default, -DASYNC the other one. The right model has no further define. Each other define below a "mutant" is a
- * fault that must be found.
+ * Sync mode is the default, -DASYNC the other one. The correct model has no further define. Each define that a comment calls a "mutant"
+ * is a fault that the search must find.
  *
- * Every comment "code:" names what holds the variable or does the step in the program, and TestModelNamesTheCode looks it up.
+ * After "code:", a comment names what holds the variable or does the step in the program, and TestModelNamesTheCode checks that it exists.
  */
 
 #define MACHINES 2
@@ -78,7 +78,7 @@ Record strayRecord;
 /* What the invariants are about; no machine knows it. */
 byte made;                 /* number of writes that were committed. code: sqlite.PreCommit */
 byte acknowledged;         /* set of acknowledged writes. code: replica.Replica.Acknowledge */
-byte kept;                 /* set of writes that no machine may lack that serves */
+byte kept;                 /* set of writes that no serving machine may lack */
 byte faults;               /* number of faults so far */
 byte sinceSkip;            /* ticks since a clock was slow */
 
@@ -115,7 +115,7 @@ inline clearRecord(target) {
 	target.generation = 0; target.position = 0; target.fromGeneration = 0; target.from = 0; target.folder = NONE; target.unshipped = 0; target.released = 0
 }
 
-/* replaced is called when lock.json was written: every tag that anybody has is an old one. */
+/* replaced is called after lock.json was written: all tags that machines have are old. */
 inline replaced() {
 	tag[0] = 0; tag[1] = 0; seen[0] = 0; seen[1] = 0; requestTag[0] = 0; requestTag[1] = 0;
 	stray = 0; clearRecord(strayRecord); /* it would be refused */
