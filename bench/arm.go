@@ -81,7 +81,7 @@ func (b *bench) measure(a *arm, p *phase, seed uint64) (result sample, err error
 	return result, nil
 }
 
-// addWebhooks adds webhooks, while no server has the directory. Plain PocketBase learns of them when it starts.
+// addWebhooks adds webhooks, while no server has the directory. Plain PocketBase gets them when it starts.
 func (a *arm) addWebhooks(s *server, h *hooks, count int) error {
 	if !a.plain {
 		return h.add(s, a.members[0], count, receiver.AtOnce)

@@ -12,7 +12,7 @@ import (
 
 var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "verifyScheme", "disabled", "lastUsed"}
 
-// inboundRow shows an inbound webhook in a list. Without a secret, a scheme verifies nothing, so that it is not shown.
+// inboundRow shows an inbound webhook in a list. Without a secret, a scheme verifies nothing, so it is not shown.
 func inboundRow(record *core.Record) row {
 	shown := columns(record, inboundColumns...)
 	for i := range shown {

@@ -18,8 +18,8 @@ import (
 )
 
 // acknowledge delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
-// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet. A read only needs
-// that this machine still serves once it has read, because the data of a machine that has been replaced is old.
+// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet. A read only requires
+// that this machine still serves after it, because a machine that has been replaced has old data.
 func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseAcknowledge",
@@ -93,13 +93,13 @@ func newestVisibleEvent(ctx context.Context, of route.Replica) (*string, error) 
 	}
 }
 
-// replaced returns the fault of a request that wrote nothing, because another machine serves, or may serve.
+// replaced returns the fault of a request that wrote nothing, because another machine serves or may serve.
 func replaced(cause error) *fault.Error {
 	return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
 }
 
-// unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another machine has taken over meanwhile,
-// that may have the write, too.
+// unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another machine has taken over
+// meanwhile, it may have the write, too.
 func unreplicated(cause error) *fault.Error {
 	return &fault.Error{
 		Code:       fault.Unreplicated,

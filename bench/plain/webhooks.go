@@ -30,7 +30,7 @@ const (
 )
 
 // bindWebhooks sends new contacts as PLAIN_WEBHOOKS says: "rows" keeps a row for each delivery, and "posts" keeps nothing, so that a kill loses what
-// was not sent yet. PLAIN_URLS are the receivers, separated by spaces.
+// has not been sent. PLAIN_URLS are the receivers, separated by spaces.
 func bindWebhooks(app core.App) {
 	way := os.Getenv("PLAIN_WEBHOOKS")
 	if way == "" {
@@ -123,7 +123,7 @@ func (s *sender) post(url string, body []byte) (status int, err error) {
 	return response.StatusCode, nil
 }
 
-// deliveries has what somebody needs to repeat a delivery, and the index to find the pending ones.
+// deliveries has what a repeated delivery needs, and the index that finds the pending ones.
 func deliveries() *core.Collection {
 	c := core.NewBaseCollection(deliveriesName)
 	c.Fields.Add(

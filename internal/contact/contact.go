@@ -3,10 +3,10 @@
 // # From an item to a commit
 //
 // REST, MCP, inbound webhooks and imports describe a change as an Item: an action, the keys that find its contact, the new values, and a
-// condition. ParseChanges has checked the values before, outside of any transaction. Then a plan (plan.go) takes the items one after the
+// condition. ParseChanges checks the values first, outside of any transaction. Then a plan (plan.go) takes the items one after the
 // other, and decides for each of them:
 //
-//   - which contact it is about (plan_find.go), as earlier items of the plan have left it: the overlay (overlay.go) has those
+//   - which contact it is about (plan_find.go), including the changes of earlier items, which the overlay (overlay.go) has
 //   - whether the contact would be valid (admin_fields.go, unique.go)
 //   - its id and its times (order.go)
 //
@@ -22,7 +22,7 @@
 // which Bind uses to wake the delivery engine.
 //
 // The dashboard and the records API save records instead. Bind adds hooks that apply the same rules to them, and write the same search row
-// and event (hooks.go, record.go). Deletions always go through a record, for PocketBase's cascade.
+// and event (hooks.go, record.go). Deletions always go through a record, because PocketBase's cascade needs one.
 //
 // # Fields
 //

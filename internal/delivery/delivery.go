@@ -32,7 +32,7 @@
 //
 // # The wake
 //
-// Whoever commits an event, or makes a delivery due, calls Engine.Wake afterwards. It puts a value into a channel that has room for one, so
+// A writer that commits an event, or makes a delivery due, calls Engine.Wake afterwards. It puts a value into a channel that has room for one, so
 // it never blocks, and many calls count as one. The dispatcher then wants to poll, to fetch and to fan out, and does each once its own pause
 // is over. Once a second it does so without a call, for the writes of other processes. Retries need no wake: the dispatcher knows from its
 // agenda when the next one is due (schedule).

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Every parameter of the feed is accepted up to its bounds, and rejected by its name beyond.
+// Every parameter of the feed is accepted up to its bounds. Beyond them, the error names it.
 func TestParseQuery(t *testing.T) {
 	t.Parallel()
 	oldest, cursor := event.Oldest, "evt_0123456789abcde"

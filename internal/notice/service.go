@@ -23,7 +23,7 @@ const (
 	findInterval = 30 * time.Second
 	mailInterval = 5 * time.Second
 
-	// kept is how long notices are kept at least: as long as one exists, it is not written again.
+	// kept is the minimum time for which a notice is kept. While it exists, it is not written again.
 	kept = 30 * 24 * time.Hour
 )
 

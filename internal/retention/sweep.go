@@ -114,7 +114,7 @@ type sweep struct {
 	id         string
 }
 
-// tenant deletes everything of a tenant, and then what transactions that had begun before have written meanwhile.
+// tenant deletes everything of a tenant, and then the rows that earlier transactions have written meanwhile.
 func (s sweep) tenant() error {
 	for {
 		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)

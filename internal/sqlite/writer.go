@@ -214,7 +214,7 @@ func isFull(err error) bool { return hasCode(err, sqlite3.SQLITE_FULL) }
 // isBusy reports whether err means that another process has the lock.
 func isBusy(err error) bool { return hasCode(err, sqlite3.SQLITE_BUSY) }
 
-// isInWAL reports whether a commit failed only after it was in the WAL: in syncing that, or in its index.
+// isInWAL reports whether a commit failed only after it was in the WAL: while the WAL was synced or indexed.
 func isInWAL(err error) bool {
 	var failure *sqlite.Error
 	if !errors.As(err, &failure) {

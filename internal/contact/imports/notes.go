@@ -35,7 +35,7 @@ func Notes(app core.App, id string, limit int) (found []Note, err error) {
 	return found, nil
 }
 
-// noteInserts returns the statement that stores notes, as far as not too many are stored.
+// noteInserts returns the statement that stores notes, up to MaxNotes in all.
 func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
 	if len(notes) == 0 {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// All warnings are counted, and the first 1,000 are kept, also if the database is so busy that each chunk has one row.
+// All warnings are counted and the first 1,000 are kept, even if the database is so busy that each chunk has one row.
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -36,7 +36,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// A remark about a column disappears once somebody has followed it.
+// A remark about a column disappears once its advice is followed.
 func TestRemarksFollowTheMapping(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -67,7 +67,7 @@ func TestRemarksFollowTheMapping(t *testing.T) {
 	}
 }
 
-// Of several contacts with a phone number, a row changes the oldest one.
+// If several contacts share a phone number, a row changes the oldest one.
 func TestOldestByPhone(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -94,7 +94,7 @@ func TestOldestByPhone(t *testing.T) {
 	}
 }
 
-// A warning quotes values of a contact, and goes with it.
+// A warning quotes values of a contact, and is deleted with it.
 func TestNotesOfDeletedContactsGo(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -202,8 +202,8 @@ func (s *statement) within(number string) (conditions []string) {
 	return conditions
 }
 
-// beyond returns the rest of a condition that the number of a search row is beyond those of the contacts p of the tenant that the condition passed
-// selects: after that of the newest with ">", and before that of the oldest with "<".
+// beyond returns the end of a comparison with the number of a search row. With ">", the row must come after the newest of the tenant's contacts p
+// that match the condition passed; with "<", before the oldest of them.
 func beyond(operator, passed string) string {
 	direction, none := " DESC", "0"
 	if operator == "<" {

@@ -50,7 +50,7 @@ func Known(heading string) bool {
 // IsID reports whether a heading names the ID that another program gives to a contact, such as "Record ID".
 func IsID(heading string) bool { return parse(heading).field == otherID }
 
-// IsPerson reports whether a heading only names people who are contacts, such as "Subscriber": their names, their addresses or their IDs are below it.
+// IsPerson reports whether a heading says only that a column is about people, such as "Subscriber": it can have names, addresses or IDs.
 func IsPerson(heading string) bool {
 	p := parse(heading)
 	return p.field == 0 && p.seen == noun

@@ -22,7 +22,7 @@ import (
 
 const quotedPrintable = "QUOTED-PRINTABLE"
 
-// productID marks the cards that an export writes, whose values have semicolons without a backslash.
+// productID marks the cards that an export writes. Their semicolons have no backslash.
 const productID = "-//Contactbase//Contacts//EN"
 
 // noName is the N of a contact without a name. Its FN, which every card must have, is the email address.
@@ -53,7 +53,7 @@ var (
 	withoutQuotes = strings.NewReplacer(`"`, "", ":", "", ";", "", `\`, "")
 )
 
-// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version 2.1 has types without one.
+// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version 2.1 has unnamed types.
 func withNamedParameters(line string) string {
 	end := strings.IndexByte(line, ':') + 1
 	head := line[:end]
@@ -70,7 +70,7 @@ func withNamedParameters(line string) string {
 	return strings.Join(parts, ";") + line[end:]
 }
 
-// decodeValue replaces a value in quoted-printable by its text, or returns why it cannot be read.
+// decodeValue replaces a quoted-printable value with its text, or returns why it cannot be read.
 func decodeValue(property *vcard.Field) (refused string) {
 	if !property.Params.HasType(quotedPrintable) && !strings.EqualFold(property.Params.Get("ENCODING"), quotedPrintable) {
 		return ""
@@ -96,7 +96,7 @@ func decodeValue(property *vcard.Field) (refused string) {
 	return ""
 }
 
-// charsetNamed returns a character set of one byte for each character, nil for others.
+// charsetNamed returns the character set with that name if it has one byte per character, nil otherwise.
 func charsetNamed(name string) encoding.Encoding {
 	for _, known := range charmap.All {
 		if names.Fold(fmt.Sprint(known)) == names.Fold(name) {
@@ -106,7 +106,7 @@ func charsetNamed(name string) encoding.Encoding {
 	return nil
 }
 
-// cell returns what the card has for a field. Several addresses or numbers are a list, those first that people prefer.
+// cell returns what the card has for a field. Several addresses or numbers become a list, with the preferred ones first.
 func (c card) cell(field string) string {
 	switch property := propertyOf(field); field {
 	case names.Name:
@@ -164,7 +164,7 @@ func (c card) components(name string) (texts []string) {
 	return append(texts, c.plain(value[start:]))
 }
 
-// list returns the values of a property that a card has several times, without the numbers of fax machines and pagers.
+// list returns the values of a property that a card can have several times, without the numbers of fax machines and pagers.
 func (c card) list(name string) string {
 	found := slices.DeleteFunc(slices.Clone(c.Card[name]), func(p *vcard.Field) bool {
 		return (p.Params.HasType("fax") || p.Params.HasType("pager")) && !p.Params.HasType("voice") && !p.Params.HasType("cell")
@@ -181,7 +181,7 @@ func (c card) list(name string) string {
 	return strings.Join(values, listSeparators[0])
 }
 
-// preference orders properties: that with 1 is preferred most, and those without a preference least.
+// preference orders properties: 1 is the most preferred, and properties without a preference come last.
 func preference(p *vcard.Field) int {
 	const least = 101
 	if order, err := strconv.Atoi(p.Params.Get(vcard.ParamPreferred)); err == nil && order > 0 && order < least {
@@ -193,7 +193,7 @@ func preference(p *vcard.Field) int {
 	return least
 }
 
-// rank orders properties of the same preference, as those of columns.
+// rank orders properties of the same preference, as for columns.
 func rank(p *vcard.Field) int {
 	switch {
 	case p.Params.HasType(vcard.TypeWork):

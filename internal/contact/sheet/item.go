@@ -194,7 +194,7 @@ func (r *reading) readName() {
 	r.set(names.Name, r.line(names.Name, names.Whole(r.first(names.Name), parts)))
 }
 
-// lineBreaks are characters that end a line or a column in a cell, with those of word processors. A contact cannot have them.
+// lineBreaks are the characters that end a line or a column in a cell, including those of word processors. A contact cannot have them.
 const lineBreaks = "\r\n\t\v\f\u0085"
 
 // line returns a value in one line.

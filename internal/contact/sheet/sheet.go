@@ -241,7 +241,7 @@ func withoutBlankEnd(cells []string) []string {
 	return cells
 }
 
-// Cut returns the text with at most that many characters, the last of them an ellipsis if it is cut.
+// Cut returns the text with at most that many characters. If it is cut, the last one is an ellipsis.
 func Cut(text string, most int) string {
 	end := 0
 	for i := range text {

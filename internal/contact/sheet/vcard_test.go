@@ -40,7 +40,7 @@ func readCards(t *testing.T, text string) (cells []map[string]string) {
 	return cells
 }
 
-// Cards are read as phones and address books write them, in all three versions.
+// Cards of all three versions are read as phones and address books write them.
 func TestCards(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -97,7 +97,7 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// A card without its first or last line is refused, and takes nothing from the others.
+// A card without its first or last line is refused, and does not affect the others.
 func TestDamagedCards(t *testing.T) {
 	t.Parallel()
 	const ann, bob = "FN:Ann\nEMAIL:ann@example.com\n", "FN:Bob\n"
@@ -117,7 +117,7 @@ func TestDamagedCards(t *testing.T) {
 	}
 }
 
-// No field of a contact is lost on its way through a file, whoever adds it.
+// A file keeps every field of a contact, including fields that are added later.
 func TestFieldsOfSheets(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -14,8 +14,8 @@ import (
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
 //   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
-//   - Of an object, the value for the field counts, and of a list one value. An object without a value is ignored with a warning, since many
-//     senders use one for "organization". Under the own name of a field that a contact needs it fails the item, as does a list.
+//   - From an object, the value for the field is read, and from a list one value. An object without such a value is ignored with a warning, since
+//     many senders use one for "organization". Under the field's own name, it fails the item if the field identifies the contact, as does a list.
 func plainItem(obj map[string]any, own []string) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
@@ -78,7 +78,7 @@ func (r *plainReading) findNames(own []string) {
 	}
 }
 
-// isPerson reports whether a property such as "contact" is more of a person than a name.
+// isPerson reports whether a property such as "contact" is an object with more about a person than a name.
 func isPerson(name string, v any) bool {
 	obj, ok := v.(map[string]any)
 	if !ok || names.Of(name).Field != fieldName {
@@ -92,7 +92,7 @@ func isPerson(name string, v any) bool {
 	return false
 }
 
-// shape returns the field that the value of a name such as "contact" looks like, "" if it may be a name. The field's own name is always one.
+// shape returns the field that the value of a property such as "contact" looks like, "" if it may be a name. The property "name" always is one.
 func (r *plainReading) shape(name string) string {
 	text, _ := r.obj[name].(string)
 	if text == "" || names.Fold(name) == fieldName || names.Of(name).Field != fieldName {
@@ -151,7 +151,7 @@ func (r *plainReading) takeField(field string) {
 	}
 }
 
-// takeName fills in the name from its parts, or the rest of it.
+// takeName fills in the name from its parts, or completes it with them.
 func (r *plainReading) takeName() {
 	var parts [3]string
 	for i, part := range names.Halves {

@@ -10,14 +10,13 @@ import (
 	"contactbase/internal/contact/names"
 )
 
-// Limits of a suggestion: senders nest a contact in a few levels, and nobody copies a long mapping.
+// Limits of a suggestion: senders nest a contact only a few levels deep, and nobody copies a long mapping.
 const (
 	suggestDepth = 6
 	suggestBytes = 500
 )
 
-// suggestion returns a mapping for a payload without recognized names, as JSON: that of the first part with an email address. It returns "" if
-// there is none.
+// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email address, "" if none.
 func suggestion(root any) string {
 	fields := suggest(newWork(), root, nil, suggestDepth)
 	if fields == nil {
@@ -55,7 +54,7 @@ func suggest(w *work, v any, at []string, depth int) map[string]any {
 	return nil
 }
 
-// suggestObject is suggest for an object: a form by the numbers of its questions, a contact, or a part with one.
+// suggestObject is suggest for an object: a form with numbered questions, a contact, or an object that contains one.
 func suggestObject(w *work, obj map[string]any, at []string, depth int) map[string]any {
 	labels, ok := w.sorted(obj)
 	if !ok || !w.spend(16*len(labels)) {

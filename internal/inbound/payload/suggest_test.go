@@ -12,7 +12,7 @@ func suggestIn(note string) string {
 	return strings.TrimSuffix(found, ".")
 }
 
-// A payload without a contact's names is refused with a mapping that reads it.
+// A payload without recognized names is refused, and the message suggests a mapping that reads it.
 func TestSuggestedMapping(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ contentType, body, name string }{ // the address is always the same
@@ -50,7 +50,7 @@ func TestSuggestedMapping(t *testing.T) {
 	}
 }
 
-// A payload that is read, or has no address, gets no mapping; one with a name alone gets it as a warning.
+// A payload that is read, or has no email address, gets no suggestion. If only its name is read, a warning has the suggestion.
 func TestNoSuggestion(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -74,7 +74,7 @@ func TestNoSuggestion(t *testing.T) {
 	}
 }
 
-// A list of nothing but questions is one contact, not a contact for each label.
+// A list of only questions is one contact, not one contact per label.
 func TestListOfQuestions(t *testing.T) {
 	t.Parallel()
 	p, err := Decode(asJSON, []byte(`[{"name":"email","value":"ada@example.com"},{"name":"first_name","value":"Ada"},{"name":"surname","value":"King"},
