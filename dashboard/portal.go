@@ -95,7 +95,7 @@ func (p *portal) serve(e *core.RequestEvent) error {
 	return nil
 }
 
-// render returns the page with the name, colour and URL of the installation, and whether it can send mail.
+// render returns the page with the name, color and URL of the installation, and whether it can send mail.
 func (p *portal) render(settings *core.Settings) ([]byte, error) {
 	var page bytes.Buffer
 	meta := settings.Meta

@@ -139,7 +139,7 @@ func TestRepeatedKeys(t *testing.T) {
 	feed := client.Do("GET", "/api/ext/v1/events?after=", "")
 	data := strings.TrimSuffix(strings.TrimPrefix(string(changed.Body), `{"data":`), "}")
 	if !strings.Contains(string(feed.Body), `"data":`+data) {
-		t.Errorf("the event has not the contact %s: %s", data, feed.Body)
+		t.Errorf("the event lacks the contact %s: %s", data, feed.Body)
 	}
 	if events := testkit.Count(t, f.App, "SELECT count(*) FROM events", nil); events != 2 {
 		t.Errorf("%d events instead of 2", events)

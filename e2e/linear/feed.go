@@ -228,7 +228,7 @@ func (f *feed) checkReaders(h *History, c *claims) (problems []string) {
 	for n, r := range h.Readers {
 		for i, id := range r.Events {
 			if i >= len(f.events) || f.events[i].ID != id {
-				problems = append(problems, fmt.Sprintf("reader %d has the event %s at place %d, and the feed has not", n, id, i))
+				problems = append(problems, fmt.Sprintf("reader %d has the event %s at position %d, but the feed does not", n, id, i))
 				break
 			}
 		}

@@ -122,7 +122,7 @@ func TestRecordsWakeTheWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if woken.Load() == before {
-			t.Errorf("%s a record wakes nobody", write.name)
+			t.Errorf("%s a record does not wake the workers", write.name)
 		}
 	}
 }

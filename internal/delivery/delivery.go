@@ -21,7 +21,7 @@
 //	Commit  committed   the results of attempts are stored
 //	fanOut  fannedOut   events have deliveries
 //
-// Each attempt runs in a goroutine of its own. Its answer goes to dispatcher.answered, whose Result waits for the next Commit.
+// Each attempt runs in a goroutine of its own. Its response goes to dispatcher.answered, whose Result waits for the next Commit.
 //
 // # Claims
 //
@@ -32,8 +32,8 @@
 //
 // # The wake
 //
-// A writer that commits an event, or makes a delivery due, calls Engine.Wake afterwards. It puts a value into a channel that has room for one, so
-// it never blocks, and many calls count as one. The dispatcher then wants to poll, to fetch and to fan out, and does each once its own pause
+// A writer that commits an event, or makes a delivery due, calls Engine.Wake afterwards. Wake puts a value into a channel that has room for
+// one, so it never blocks, and many calls count as one. The dispatcher then wants to poll, to fetch and to fan out, and does each once its own pause
 // is over. Once a second it does so without a call, for the writes of other processes. Retries need no wake: the dispatcher knows from its
 // agenda when the next one is due (schedule).
 package delivery
@@ -47,7 +47,7 @@ import (
 var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
 	"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 
-// Delivery is a delivery as the superuser routes answer it.
+// Delivery is a delivery as the superuser routes return it.
 type Delivery struct {
 	ID          string     `json:"id"`
 	Status      string     `json:"status"`

@@ -52,7 +52,7 @@ func inLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, isBreak), " ")
 }
 
-// actionOf recognises the two actions that senders know, in any case. Other text is only truncated, for a message.
+// actionOf recognizes the two actions that senders know, in any case. Other text is only truncated, for a message.
 func actionOf(v any) contact.Action {
 	text, ok := v.(string)
 	if !ok {
