@@ -1,8 +1,11 @@
 package routes_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/testkit"
 )
@@ -97,5 +100,30 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 	}
 	if total, err := f.App.CountRecords("contacts"); err != nil || total != 1 {
 		t.Errorf("there are %d contacts (%v)", total, err)
+	}
+}
+
+// Nobody waits for an invalid request, and it waits for nobody: it is answered while another one writes.
+func TestInvalidRequestsDoNotWaitForTheWriter(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	merge := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location") + "/merge"
+	key := client.Do("POST", contactsPath, `{"name":"Bob"}`, "Idempotency-Key", "k")
+	err := f.App.RunInTransaction(func(core.App) error {
+		for _, tt := range []struct{ path, body, key, code string }{
+			{contactsPath, `{"name":1}`, "", "validation_failed"},
+			{contactsPath, `{"name":1}`, "new", "validation_failed"},
+			{contactsPath, `{"name":1}`, "k", "idempotency_key_reused"},
+			{contactsPath + "/batch", `{"items":[]}`, "new", "validation_failed"},
+			{merge, `{"from":[]}`, "new", "validation_failed"},
+		} {
+			if got := client.Do("POST", tt.path, tt.body, "Idempotency-Key", tt.key); got.Code() != tt.code {
+				t.Errorf("POST %s %s with the key %q gives %d %s", tt.path, tt.body, tt.key, got.Status, got.Body)
+			}
+		}
+		return nil
+	})
+	if err != nil || key.Status != http.StatusCreated {
+		t.Errorf("got %d, %v", key.Status, err)
 	}
 }
