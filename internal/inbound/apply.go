@@ -40,7 +40,7 @@ func (r *Request) contactItems() []contact.Item {
 		case item.update.invalid != nil:
 			items[i].Wrong = invalid(item.update.invalid)
 		case item.create.invalid != nil:
-			items[i].Action = contact.Update
+			items[i].Action = contact.Update // without what a new contact needs, the item can still update one: see explain
 		}
 	}
 	return items
