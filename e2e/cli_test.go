@@ -73,6 +73,7 @@ func TestExitCodes(t *testing.T) {
 		{"no inbound webhook has the ID \"unknown\"; look it up with the list command\n", []string{"inbound", "rotate", "unknown"}},
 		{"must not be a path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
+		{"--replicaMode: sync requires --durability to be full", []string{"serve", "--replica", "file://" + t.TempDir(), "--replicaMode", "sync", "--durability", "normal"}},
 		{"unknown flag: --retentionDays", []string{"tenant", "list", "--retentionDays", "7"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},
 		{"--retentionDays must be a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},

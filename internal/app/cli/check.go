@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"contactbase/cmd"
+	"contactbase/internal/replica"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
@@ -59,6 +60,10 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	}
 	if err := c.replica.Check(name); err != nil {
 		return err
+	}
+	if c.replica.Mode == replica.Sync && c.durability != string(sqlite.Full) {
+		return fmt.Errorf("%s: sync requires %s to be full, because a power cut could otherwise lose acknowledged writes",
+			name("replicaMode"), name("durability"))
 	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)
