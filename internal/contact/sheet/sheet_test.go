@@ -1,8 +1,6 @@
 package sheet_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -285,118 +282,6 @@ func utf16(text string) string {
 		b.Write([]byte{c, 0})
 	}
 	return b.String()
-}
-
-// A workbook is recognized by its content, and is read like CSV.
-func TestWorkbook(t *testing.T) {
-	t.Parallel()
-	write := func(rows ...[]string) string {
-		var b strings.Builder
-		writer, err := sheet.NewWriter(&b, sheet.Workbook, rows[0])
-		for _, row := range rows[1:] {
-			err = errors.Join(err, writer.Write(row))
-		}
-		if err := errors.Join(err, writer.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	rows, err := readAll(t, write([]string{" name ", "company", ""}, []string{"Zoë"}, []string{"", ""}, []string{"Ada", "x", " "}))
-	if want := [][]string{{"name", "company"}, {"Zoë", ""}, {"Ada", "x"}}; err != nil || !reflect.DeepEqual(rows, want) {
-		t.Errorf("got %q (%v)", rows, err)
-	}
-	for wrong, file := range map[string]string{
-		"is empty": write(nil),
-		"has 201 columns; a file can have at most 200": write(strings.Split(strings.Repeat("a,", 201), ",")[:201]),
-	} {
-		if _, err := readAll(t, file); err == nil || !strings.Contains(err.Error(), wrong) {
-			t.Errorf("got %v, want %q", err, wrong)
-		}
-	}
-	if _, rows, err := read(t, write([]string{"a"}, []string{"x", "y"}), sheet.Choice{}); err != nil || !strings.Contains(rows[0].Warning, `"y"`) {
-		t.Errorf("a cell below no heading: %+v (%v)", rows, err)
-	}
-	if _, _, err := read(t, "name\nAda\n", sheet.Choice{Sheet: "Sheet1"}); err == nil || !strings.Contains(err.Error(), "it is not a workbook") {
-		t.Errorf("a sheet of CSV: %v", err)
-	}
-}
-
-// A file of another format is called by its name, with what to do.
-func TestOtherFormats(t *testing.T) {
-	t.Parallel()
-	archive := func(names ...string) string {
-		var b bytes.Buffer
-		w := zip.NewWriter(&b)
-		for _, name := range names {
-			if _, err := w.Create(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8"`
-	for what, c := range map[string]struct {
-		file string
-		want []string
-	}{
-		"encrypted": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + utf16("EncryptedPackage"), []string{"a workbook with a password", saveAs}},
-		"docx":      {archive("[Content_Types].xml", "word/document.xml"), []string{"Word document", saveAs}},
-		"ods":       {"PK\x03\x04" + strings.Repeat("\x00", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", []string{"OpenDocument", saveAs}},
-		"zip":       {archive("contacts.csv"), []string{"ZIP archive", "unpack it"}},
-		"empty zip": {archive(), []string{"ZIP archive"}},
-		"xls":       {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", saveAs}},
-		"gzip":      {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
-		"pdf":       {"%PDF-1.7\n", []string{"PDF document"}},
-		"form":      {"--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nname,email\r\nAda,\r\n--x--\r\n", []string{"a form (multipart/form-data)", "--data-binary"}},
-		"UTF-16":    {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", saveAs}},
-		"binary":    {"\x00\x00\x01\x02name", []string{"not a text file", saveAs}},
-	} {
-		_, err := readAll(t, c.file)
-		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want %q", what, err, want)
-			}
-		}
-	}
-}
-
-// A sheet is chosen by its name, whatever its case; otherwise the first one counts.
-func TestSheetIsChosen(t *testing.T) {
-	t.Parallel()
-	book := excelize.NewFile()
-	defer func() { _ = book.Close() }()
-	err := book.SetSheetName("Sheet1", "First")
-	for sheet, name := range map[string]string{"First": "Ann", "Second": "Bob", "Third": "Cid"} {
-		_, wrong := book.NewSheet(sheet)
-		err = errors.Join(err, wrong, book.SetCellValue(sheet, "A1", "name"), book.SetCellValue(sheet, "A2", name))
-	}
-	var file strings.Builder
-	if err := errors.Join(err, book.Write(&file)); err != nil {
-		t.Fatal(err)
-	}
-	for choice, want := range map[string]string{"": "Ann", "First": "Ann", "Second": "Bob", "third": "Cid"} {
-		if _, rows, err := read(t, file.String(), sheet.Choice{Sheet: choice}); err != nil || len(rows) != 1 || rows[0].Cells[0] != want {
-			t.Errorf("the sheet %q has %v (%v), not %s", choice, rows, err, want)
-		}
-	}
-	if _, _, err := read(t, file.String(), sheet.Choice{Sheet: "Fourth"}); err == nil || !strings.Contains(err.Error(), `has no sheet named "Fourth"`) {
-		t.Errorf("a sheet that is missing: %v", err)
-	}
-}
-
-// Cells of any size up to the limit come whole, and take nothing from the rows around them.
-func TestLargeCells(t *testing.T) {
-	t.Parallel()
-	for _, size := range []int{15 << 10, 17 << 10, 41 << 10, 100 << 10, 256 << 10} {
-		long := strings.Repeat("a\n, ", size/4)
-		rows, err := readAll(t, "name,company\nfirst,1\n\""+long+"\","+large(size)+"\nlast,2\n")
-		if want := [][]string{{"name", "company"}, {"first", "1"}, {long, large(size)}, {"last", "2"}}; err != nil || !reflect.DeepEqual(rows, want) {
-			t.Errorf("of cells of %d bytes %d rows come (%v)", size, len(rows), err)
-		}
-	}
 }
 
 // What is cut ends with an ellipsis and has no more characters than allowed.

@@ -1,0 +1,330 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/contact/imports"
+	"contactbase/internal/contact/sheet"
+	"contactbase/internal/tenant"
+)
+
+// importing holds the flags of the command import.
+type importing struct {
+	app           core.App
+	source        imports.Source
+	choices       sheet.Choices
+	columns       []string
+	ignoreUnknown bool
+	dryRun        bool
+	refused       string
+	unknown       []string // columns that are not recognized
+}
+
+func contactImport(app core.App) *cobra.Command {
+	i := &importing{app: app}
+	command := &cobra.Command{
+		Use:   "import TENANT FILE",
+		Short: "Create and update contacts from a CSV file, an Excel workbook or vCards",
+		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes column headings in seven languages. It prints " +
+			"the mapping before it writes anything, and stops at an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes " +
+			"nothing. If the command is killed, the server finishes the import.",
+		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
+			"  contactbase contact import Acme contacts.csv --country DE --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
+		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
+	}
+	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	flags := command.Flags()
+	flags.StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
+	flags.BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
+	flags.StringVar(&i.choices.Match, "match", "", "match rows to contacts by "+alternatives(sheet.Matches)+" (default: row by row, id for files from contact export, "+
+		"otherwise externalId, otherwise email)")
+	flags.StringVar(&i.choices.Existing, "existing", "", alternatives(sheet.Existing)+" contacts that exist; fill sets only empty fields (default: update)")
+	flags.StringVar(&i.choices.New, "new", "", alternatives(sheet.New)+" contacts that do not exist (default: create)")
+	flags.StringVar(&i.choices.Country, "country", "", "read national phone numbers of this country, for example DE (default: the country of the tenant)")
+	flags.BoolVar(&i.choices.Strict, "strict", false, "refuse a row with an invalid phone, company or custom field instead of leaving out the value")
+	flags.IntVar(&i.source.Headings, "headings", 0, "the row with the column headings (default: the first of 20 rows that looks like it)")
+	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
+	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without changing contacts")
+	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
+	choices(command, "match", sheet.Matches)
+	choices(command, "existing", sheet.Existing)
+	choices(command, "new", sheet.New)
+	return command
+}
+
+func (i *importing) run(command *cobra.Command, tenantName, name string) error {
+	owner, err := tenant.Find(i.app, tenantName)
+	if err != nil {
+		return err
+	}
+	source, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	if err := i.checkRefused(source); err != nil {
+		return fmt.Errorf("--refused: %w", err)
+	}
+	i.source.Name = filepath.Base(name)
+	file, err := imports.Open(command.Context(), i.app, i.source, i.named(), source)
+	if err != nil {
+		return withoutCode(err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := i.choose(file); err != nil {
+		return err
+	}
+	i.printMapping(command, file)
+	if len(i.unknown) > 0 && !i.dryRun {
+		return i.refuseUnknown(command, file)
+	}
+	if err := i.choices.Check(i.app, len(file.Columns)); err != nil {
+		return withoutCode(err)
+	}
+	stored, err := file.Store(command.Context(), i.app, owner.Id)
+	if err != nil {
+		return withoutCode(err)
+	}
+	begin := imports.Start
+	if i.dryRun {
+		begin = imports.Check
+	}
+	if err := begin(i.app, stored.ID, i.choices); err != nil {
+		return errors.Join(withoutCode(err), imports.Cancel(command.Context(), i.app, stored.ID))
+	}
+	return i.follow(command, stored.ID)
+}
+
+// named returns the columns that --column names.
+func (i *importing) named() (columns []string) {
+	for _, pair := range i.columns {
+		column, _, _ := strings.Cut(pair, "=")
+		columns = append(columns, column)
+	}
+	return columns
+}
+
+// checkRefused returns an error if the rejected rows could not be written after the import.
+func (i *importing) checkRefused(source *os.File) error {
+	if i.refused == "" {
+		return nil
+	}
+	_, absent := os.Stat(i.refused)
+	file, err := os.OpenFile(i.refused, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = file.Close()
+		if absent != nil {
+			_ = os.Remove(i.refused)
+		}
+	}()
+	there, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if read, err := source.Stat(); err != nil || os.SameFile(there, read) {
+		return errors.Join(err, fmt.Errorf("%s is the file to import; choose another one", i.refused))
+	}
+	return nil
+}
+
+// choose sets the fields of the columns, as the flags have them.
+func (i *importing) choose(file *imports.File) error {
+	chosen := map[int]string{}
+	for _, pair := range i.columns {
+		at := strings.LastIndexByte(pair, '=')
+		place := slices.Index(file.Columns, pair[:max(at, 0)])
+		if at < 0 || place < 0 {
+			return fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(file.Columns, ", "))
+		}
+		chosen[place] = pair[at+1:]
+	}
+	file.Choose(file.Columns, chosen)
+	i.unknown, i.choices.Mapping = file.Unknown, file.Mapping
+	if i.ignoreUnknown {
+		i.unknown = []string{}
+	}
+	return nil
+}
+
+// printMapping prints which column becomes which field, before anything is written.
+func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
+	out := command.OutOrStdout()
+	if asJSON(command) {
+		out = command.ErrOrStderr()
+	}
+	for _, text := range file.Above {
+		fmt.Fprintf(out, "above the headings in row %d, not imported: %s\n", file.Headings, text)
+	}
+	mapped, ignored := shown(file.Columns, file.Mapping, i.unknown)
+	for _, p := range mapped {
+		fmt.Fprintf(out, "%s → %s\n", p.name, p.value)
+	}
+	for _, column := range ignored {
+		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
+	}
+	for _, text := range slices.Concat(file.Warnings, file.Remarks(file.Columns)) {
+		fmt.Fprintln(out, text)
+	}
+}
+
+// refuseUnknown ends an import with unknown columns before anything is written.
+func (i *importing) refuseUnknown(command *cobra.Command, file *imports.File) error {
+	var printing error
+	if asJSON(command) {
+		read := &imports.Import{Columns: file.Columns, Choices: i.choices, Headings: file.Headings, Above: file.Above}
+		printing = printOne(command, i.answer(read))
+	}
+	return errors.Join(printing, unmapped(i.unknown))
+}
+
+// unmapped returns the error that names the columns that are not recognized.
+func unmapped(columns []string) error {
+	var quoted []string
+	example := ""
+	for _, column := range columns {
+		quoted = append(quoted, strconv.Quote(column))
+		if example == "" && !strings.ContainsAny(column, "'") { // that a shell would misread
+			example = column
+		}
+	}
+	advice := "Rename these columns, or skip them all with --ignoreUnknown"
+	if example != "" {
+		advice = fmt.Sprintf("Map a column with --column '%s=FIELD', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
+	}
+	return fmt.Errorf("columns not recognized: %s. Nothing was imported. %s", strings.Join(quoted, ", "), advice)
+}
+
+// shown returns the field of each imported column, and the other columns except the unknown ones.
+func shown(columns []string, mapping sheet.Mapping, unknown []string) (mapped row, ignored []string) {
+	mapped, ignored = row{}, []string{}
+	for place, column := range columns {
+		switch {
+		case mapping[place] != "":
+			mapped = append(mapped, property{column, mapping[place]})
+		case !slices.Contains(unknown, column):
+			ignored = append(ignored, column)
+		}
+	}
+	return mapped, ignored
+}
+
+func quotedIfBlank(column string) string {
+	if column == "" {
+		return `""`
+	}
+	return column
+}
+
+// follow works on the import, reports its progress and prints the result. An interrupt cancels the import.
+func (i *importing) follow(command *cobra.Command, id string) error {
+	ctx := command.Context()
+	ended := make(chan error, 1)
+	go func() { ended <- imports.WorkOn(ctx, i.app, id) }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if ctx.Err() != nil {
+				return errors.Join(errors.New("interrupted; rows already applied stay"), imports.Cancel(context.WithoutCancel(ctx), i.app, id))
+			}
+			if err != nil {
+				return err
+			}
+			return i.report(command, id)
+		case <-tick.C:
+			if present, err := imports.Find(i.app, id); err == nil {
+				fmt.Fprintf(command.ErrOrStderr(), "%d of %d rows\n", present.Position, present.Total)
+			}
+		}
+	}
+}
+
+func (i *importing) report(command *cobra.Command, id string) error {
+	over, err := imports.Find(i.app, id)
+	if err != nil {
+		return err
+	}
+	if over.Status != imports.Done && over.Status != imports.Checked {
+		return errors.New("the import was cancelled; rows already applied stay")
+	}
+	for _, refusal := range over.Refusals {
+		fmt.Fprintf(command.ErrOrStderr(), "row %d is refused: %s\n", refusal.Row, refusal.Reason)
+	}
+	notes, err := imports.Notes(i.app, id, imports.MaxNotes)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", note.Row, note.Text)
+	}
+	if i.refused != "" {
+		format := over.Format
+		if named := sheet.FormatOf(i.refused); named == sheet.Workbook || format == sheet.Workbook {
+			format = named
+		}
+		if err := writeFile(i.refused, func(to io.Writer) error { return imports.WriteRefused(i.app, id, format, to) }); err != nil {
+			return err
+		}
+	}
+	if i.dryRun {
+		if err := imports.Cancel(command.Context(), i.app, id); err != nil {
+			return err
+		}
+	}
+	answer := i.answer(over)
+	if !asJSON(command) { // printMapping has printed the columns
+		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
+	}
+	wrong := printOne(command, answer)
+	if over.RowsRefused > 0 {
+		wrong = errors.Join(wrong, fmt.Errorf("%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total))
+	}
+	if len(i.unknown) > 0 {
+		wrong = errors.Join(wrong, unmapped(i.unknown))
+	}
+	return wrong
+}
+
+// answer returns the command's report on an import.
+func (i *importing) answer(of *imports.Import) row {
+	mapped, ignored := shown(of.Columns, of.Mapping, i.unknown)
+	return row{
+		{"id", of.ID},
+		{"rows", of.Total},
+		{"created", of.RowsCreated},
+		{"updated", of.RowsUpdated},
+		{"unchanged", of.RowsUnchanged},
+		{"refused", of.RowsRefused},
+		{"repeated", of.RowsRepeated},
+		{"skipped", of.RowsSkipped},
+		{"warnings", of.Warnings},
+		{"dryRun", i.dryRun},
+		{"match", i.choices.Match},
+		{"headings", of.Headings},
+		{"above", append([]string{}, of.Above...)},
+		{"mapping", mapped},
+		{"ignored", ignored},
+		{"unknown", i.unknown},
+	}
+}
