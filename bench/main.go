@@ -50,7 +50,7 @@ var measurements = map[string]struct {
 	run          func(*bench) error
 }{
 	"requests": {"Side by side with plain PocketBase", "Our server runs with its default settings: full durability, events, API keys. Plain PocketBase has the same version of the SQLite driver; it has no events and " +
-		"no keys, its request log is off, and its lists use `skipTotal=1`. It runs as it comes, with `synchronous=NORMAL`, and with `synchronous=FULL`, which is the durability of ours. " +
+		"no keys, its request log is off, and its lists use `skipTotal=1`. It runs with its default, `synchronous=NORMAL`, and with `synchronous=FULL`, which is the durability of ours. " +
 		"For creates with webhooks, it has an after-create hook that posts from goroutines: with a row for each delivery, or without any row, which loses what is not sent when the process is killed.", (*bench).requests},
 	"sizes":      {"Few contacts and many", "Requests go to tenants, contacts and pages at random. The ratio is to the first size.", (*bench).compareSizes},
 	"replica":    {"Creates with a replica", "The object store is in the process that sends the requests, on the same machine.", (*bench).replica},
