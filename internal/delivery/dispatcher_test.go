@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -219,6 +220,9 @@ func TestDispatcherCommitsAgain(t *testing.T) {
 		if at, some := f.commitTime(); !some || at != f.elapsed+errorPause {
 			t.Fatalf("the next commit is at %v", at)
 		}
+		if f.fetchFrom != f.commitAt {
+			t.Fatalf("after %d refusals, more is fetched in %v, before the commit", tries, f.fetchFrom-f.elapsed)
+		}
 		f.elapsed += errorPause
 		want := 2
 		if tries >= singleAfter {
@@ -235,6 +239,34 @@ func TestDispatcherCommitsAgain(t *testing.T) {
 	f.committed(f.at(), FannedOut{}, nil)
 	if len(f.claims) != 1 || len(f.results) != 1 || f.failure != nil {
 		t.Errorf("after a commit: %d claims, %d results, %v", len(f.claims), len(f.results), f.failure)
+	}
+	f.add("tenant", "other", 2)
+	f.send()
+	f.finish("other", Outcome{Status: 200}, nil)
+	if len(f.results) != 0 {
+		t.Errorf("once the database takes results again, one commit leaves %d of 3", len(f.results))
+	}
+}
+
+// A first attempt waits for the claims of its contact, also one with a row. A retry does not.
+func TestDispatcherKeepsTheOrderOfDueDeliveries(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.limiters["webhook"] = &limiter{limit: 10}
+	f.add("tenant", "webhook", 4)
+	for i, of := range []struct {
+		contact string
+		attempt int
+	}{{"ada", 1}, {"ada", 1}, {"ada", 2}, {"bob", 1}} {
+		f.due["webhook"][i].ContactID, f.due["webhook"][i].Attempt = of.contact, of.attempt
+	}
+	f.send()
+	claimed := []string{}
+	for k := range f.claims {
+		claimed = append(claimed, k.event)
+	}
+	if slices.Sort(claimed); !slices.Equal(claimed, []string{"e1", "e3", "e4"}) {
+		t.Errorf("claimed are %v", claimed)
 	}
 }
 

@@ -89,10 +89,7 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 		return 0
 	}
 	if strings.Trim(value, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(value, 10, 32)
-		if err != nil {
-			seconds = 1<<31 - 1 // out of range: as long as allowed
-		}
+		seconds, _ := strconv.ParseInt(value, 10, 32) // the largest one if it is out of range
 		return time.Duration(seconds) * time.Second
 	}
 	at, err := http.ParseTime(value)
