@@ -132,7 +132,7 @@ func TestCheck(t *testing.T) {
 		"a reader": {
 			ops: []Op{first}, feed: []Event{isA}, reader: Reader{[]string{isA.ID}, []ReadTo{{Call: 1, Events: 0}, {Call: 3, Events: 1}}},
 		},
-		"a reader that sees another feed": {ops: []Op{first}, feed: []Event{isA}, reader: Reader{Events: []string{"evt-x-1"}}, wrong: "the feed has not"},
+		"a reader that sees another feed": {ops: []Op{first}, feed: []Event{isA}, reader: Reader{Events: []string{"evt-x-1"}}, wrong: "but the feed does not"},
 		"a reader that misses an event": {
 			ops: []Op{first}, feed: []Event{isA}, reader: Reader{Reads: []ReadTo{{Call: 3, Events: 0}}}, wrong: "missed the event",
 		},
