@@ -50,7 +50,7 @@ func onlyOwnPassword(e *core.RecordRequestEvent) error {
 	}
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil {
-		return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", err)
+		return unreadable(e, err)
 	}
 	for name := range sent {
 		if strings.Contains(strings.ToLower(name), "password") {
@@ -69,7 +69,7 @@ func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 	e.Record.SetRaw(fromMember, true)
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil {
-		return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", err)
+		return unreadable(e, err)
 	}
 	for _, field := range fields {
 		if value, isSent := sent[field]; isSent {

@@ -33,7 +33,7 @@ const schemeSent = "@schemeSent"
 func noteScheme(e *core.RecordRequestEvent) error {
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil {
-		return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", err)
+		return unreadable(e, err)
 	}
 	if _, isSent := sent["verifyScheme"]; isSent {
 		e.Record.SetRaw(schemeSent, true)

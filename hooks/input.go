@@ -13,10 +13,15 @@ func bindInput(app core.App) {
 	app.OnRecordUpdateRequest(administered...).BindFunc(refuseUnreadable)
 }
 
+// unreadable returns the error of a body that BindBody cannot read.
+func unreadable(e *core.RecordRequestEvent, cause error) error {
+	return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", cause)
+}
+
 func refuseUnreadable(e *core.RecordRequestEvent) error {
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil { // unlike RequestInfo, whose values PocketBase has read already
-		return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", err)
+		return unreadable(e, err)
 	}
 	faults := validation.Errors{}
 	for _, field := range e.Collection.Fields {

@@ -141,10 +141,7 @@ func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Web
 			return err
 		}
 		answer := &idempotency.Answer{Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request}
-		statements, err := request.remember(sqlite.ReaderOf(tx), answer)
-		if err == nil {
-			_, err = sqlite.Run(tx, statements)
-		}
+		_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.remember(tx, answer) })
 		return err
 	})
 }

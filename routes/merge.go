@@ -59,10 +59,9 @@ func (s *server) mergeOnce(e *core.RequestEvent, caller *credential.Identity, re
 	}
 	defer end()
 	return m.run(e, request.check(caller), func(tx core.App) error {
-		statements, err := request.rememberContact(sqlite.ReaderOf(tx), http.StatusOK, m.merged)
-		if err == nil {
-			_, err = sqlite.Run(tx, statements)
-		}
+		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+			return request.rememberContact(tx, http.StatusOK, m.merged)
+		})
 		return err
 	})
 }

@@ -85,8 +85,8 @@ func (r *idempotentRequest) check(caller *credential.Identity) func(tx sqlite.Re
 	}
 }
 
-// refuse returns the error of an invalid request. A repeat is answered whatever its body, and a key of another request is refused. Nobody
-// waits for it: it writes nothing.
+// refuse returns the error of an invalid request, unless its key has a stored response, or was used with another body. It reads without the
+// writer lock, because the request writes nothing.
 func (r *idempotentRequest) refuse(app core.App, invalid error) error {
 	return cmp.Or(r.find(sqlite.Direct(app.ConcurrentDB())), invalid)
 }
