@@ -19,13 +19,8 @@ type comparison struct {
 
 // requests compares our server with plain PocketBase.
 func (b *bench) requests() error {
-	c := &comparison{bench: b, ratio: "ours by it", divide: func(ours, other float64) float64 { return ours / other }, rates: map[*arm]float64{}}
-	dir := cmp.Or(*folders, b.dir)
-	c.arms = []*arm{{population: &population{tenants: 1, contacts: *contacts}, name: "ours", binary: b.binary, dir: filepath.Join(dir, fmt.Sprintf("ours-%d", *contacts))}}
-	if *before != "" {
-		c.arms = append(c.arms, &arm{population: &population{tenants: 1, contacts: *contacts}, name: "ours before", binary: *before, dir: filepath.Join(dir, fmt.Sprintf("before-%d", *contacts))})
-	}
-	if err := c.addPlain(filepath.Join(dir, fmt.Sprintf("plain-%d", *contacts))); err != nil {
+	c, err := b.besidePlain()
+	if err != nil {
 		return err
 	}
 	if err := c.run(requestPhases()); err != nil {
@@ -38,6 +33,30 @@ func (b *bench) requests() error {
 	}
 	c.printArms()
 	return b.others(c.arms[0])
+}
+
+// webhooks compares creates with webhooks with hooks of plain PocketBase.
+func (b *bench) webhooks() error {
+	c, err := b.besidePlain()
+	if err != nil {
+		return err
+	}
+	if err := c.run([]*phase{{name: "create with 3 webhooks", plain: true, writes: true, perSecond: createsPerSecond, webhooks: 3, requests: creates}}); err != nil {
+		return err
+	}
+	c.printArms()
+	return nil
+}
+
+// besidePlain returns the comparison of our server with plain PocketBase.
+func (b *bench) besidePlain() (*comparison, error) {
+	c := &comparison{bench: b, ratio: "ours by it", divide: func(ours, other float64) float64 { return ours / other }, rates: map[*arm]float64{}}
+	dir := cmp.Or(*folders, b.dir)
+	c.arms = []*arm{{population: &population{tenants: 1, contacts: *contacts}, name: "ours", binary: b.binary, dir: filepath.Join(dir, fmt.Sprintf("ours-%d", *contacts))}}
+	if *before != "" {
+		c.arms = append(c.arms, &arm{population: &population{tenants: 1, contacts: *contacts}, name: "ours before", binary: *before, dir: filepath.Join(dir, fmt.Sprintf("before-%d", *contacts))})
+	}
+	return c, c.addPlain(filepath.Join(dir, fmt.Sprintf("plain-%d", *contacts)))
 }
 
 // The values of PLAIN_WEBHOOKS: see bench/plain.

@@ -58,7 +58,6 @@ func requestPhases() []*phase {
 	return append(commonPhases(),
 		search("q accented", "zoe", false),
 		&phase{name: "offset at half", plain: true, requests: list(fmt.Sprintf("&offset=%d", half), fmt.Sprintf("&page=%d", half/50+1))},
-		&phase{name: "create with 3 webhooks", plain: true, writes: true, perSecond: createsPerSecond, webhooks: 3, requests: creates},
 		&phase{name: "upsert, new contacts", writes: true, perSecond: createsPerSecond, requests: func(p *population) request {
 			return func(_ int64, random *rand.Rand) call {
 				n := random.Int64N(1 << 40)
