@@ -58,7 +58,7 @@ func (p *pair) awaitStandby() {
 	})
 }
 
-// exitCount returns how often the program has exited by itself.
+// exitCount returns how often the program has exited without being killed.
 func (m *machine) exitCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

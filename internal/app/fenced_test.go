@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A machine that may have been replaced answers nobody, not even reads: its data may be old.
+// A machine that may have been replaced rejects all requests, also reads: its data may be old.
 func TestFencedMachineRefusesRequests(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"

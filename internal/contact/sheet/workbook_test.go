@@ -89,7 +89,7 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// A sheet is chosen by its name, whatever its case; otherwise the first one counts.
+// A sheet is chosen by its name, ignoring case. Without a choice, the first sheet is read.
 func TestSheetIsChosen(t *testing.T) {
 	t.Parallel()
 	book := excelize.NewFile()

@@ -214,7 +214,7 @@ func (f *filledForm) answerTo(field string) (text string, found bool) {
 	return "", false
 }
 
-// byField groups the questions by field. A question with a type means only that field, whatever its label. It comes after those whose label
+// byField groups the questions by field. A question with a type means only that field; its label does not matter. It comes after those whose label
 // means the field: a form may ask for the address of a friend.
 func (f *filledForm) byField() map[string][]int {
 	labels, typed := slices.Clone(f.labels), map[string][]int{}
