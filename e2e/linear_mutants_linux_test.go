@@ -31,7 +31,7 @@ var mutants = []mutant{
 		new: "func (b *batch) settle(ctx context.Context, err error) error {\n\tif ctx != nil {\n\t\treturn err\n\t}\n",
 	},
 	{
-		name: "an update that is lost, because it rests on a read of up to 20 ms ago", file: "internal/contact/find.go",
+		name: "an update that is lost, because it rests on a read of up to 20 ms ago", file: "internal/contact/plan_find.go",
 		old: "\treturn found[0], nil\n}\n\n// prefetch has",
 		new: "\treturn late(p.tenantID, key, found[0]), nil\n}\n\n// prefetch has",
 		added: `package contact
