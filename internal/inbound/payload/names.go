@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -66,13 +67,14 @@ func (it *Item) matchID(id string) {
 	}
 }
 
-// parts are where an object has a text for a field, as for Jotform's phone numbers and a company with an ID.
+// parts are where an object has a text for a field, folded, as for Jotform's phone numbers and a company with an ID.
 var parts = map[string][]string{
-	names.Name: {"full", "value"}, names.Phone: {"full", "value", "number"}, names.Company: {"name", "value"}, names.Email: {"value"},
-	names.FirstName: {"value"}, names.LastName: {"value"},
+	names.Name: {"full", "formatted", "value"}, names.Phone: {"full", "value", "number", "e164", "e164phone", "international"},
+	names.Company: {"name", "value"}, names.Email: {"value", "address"}, names.FirstName: {"value"}, names.LastName: {"value"},
 }
 
-// valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its first text.
+// valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its first text. An object in which the
+// text is blank, such as an optional part of a form, has no value.
 func valueOf(field string, v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case []any:
@@ -80,7 +82,7 @@ func valueOf(field string, v any) (any, *fault.Field) {
 			return text, nil
 		}
 	case map[string]any:
-		if text := within(field, v); text != nil {
+		if text, found := within(field, v); found {
 			return text, nil
 		}
 	}
@@ -92,7 +94,7 @@ func listed(field string, list []any) (first any) {
 	for _, el := range list {
 		text, _ := valueOf(field, el)
 		obj, _ := el.(map[string]any)
-		if text != nil && obj["primary"] == true {
+		if text != nil && isPrimary(obj) {
 			return text
 		}
 		if first == nil {
@@ -102,29 +104,77 @@ func listed(field string, list []any) (first any) {
 	return first
 }
 
-// within returns the text in an object that is meant for the field, nil if none.
-func within(field string, obj map[string]any) any {
-	if field == names.Name {
-		if name := nameIn(obj); name != "" {
-			return name
+// isPrimary reports whether an element of a list says that it counts first.
+func isPrimary(obj map[string]any) bool {
+	for _, flag := range []string{"primary", "is_primary", "isPrimary", "default", "is_default", "isDefault"} {
+		if text, _ := scalar(obj[flag]); text == "true" || text == "1" {
+			return true
 		}
 	}
-	called := slices.Clone(parts[field])
-	for _, key := range slices.Sorted(maps.Keys(obj)) {
-		if names.Of(key).Field == field {
-			called = append(called, key)
-		}
-	}
-	for _, key := range called {
-		if text, _ := scalar(obj[key]); text != nil {
-			return text
-		}
-	}
-	return nil
+	return false
 }
 
-// nameIn returns the name in an object, such as {"first": …, "last": …}.
-func nameIn(obj map[string]any) string {
+// within returns the text in an object that is meant for the field, nil if none, and whether the object has a place for it.
+func within(field string, obj map[string]any) (text any, found bool) {
+	if field == names.Name {
+		name, found := nameIn(obj)
+		if name != "" {
+			return name, true
+		} else if found {
+			return nil, true
+		}
+	}
+	for _, p := range placesOf(field, obj) {
+		value, wrong := scalar(p.value)
+		if p.isPart && wrong != nil {
+			value, wrong = valueOf(field, p.value)
+		}
+		found = found || wrong == nil
+		switch {
+		case value == nil:
+		case field != names.Phone:
+			return value, true
+		case text == nil, isInternational(value) && !isInternational(text) && p.rank <= names.Unqualified:
+			text = value
+		}
+	}
+	if number, ok := text.(string); ok {
+		text = withCodes(obj, number)
+	}
+	return text, found
+}
+
+// place is a value in an object that may have the text for a field.
+type place struct {
+	value  any
+	isPart bool // by its name in parts
+	rank   int
+}
+
+// placesOf returns where an object may have the text for a field, in the order in which the places count: its parts, and then the names that mean the
+// field, or do so behind its name, such as "work".
+func placesOf(field string, obj map[string]any) (places []place) {
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		part := slices.Index(parts[field], names.Fold(key))
+		meaning := names.Of(key)
+		if text, _ := obj[key].(string); meaning.Field != field && (field == names.Email || field == names.Phone) && shapeOf(text) == field {
+			meaning = names.Of(field + " " + key)
+		}
+		switch {
+		case part >= 0:
+			places = append(places, place{obj[key], true, part - len(parts[field]) - 1})
+		case key == field:
+			places = append(places, place{obj[key], false, -1})
+		case meaning.Field == field && !names.IsID(key):
+			places = append(places, place{obj[key], false, meaning.Rank})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })
+	return places
+}
+
+// nameIn returns the name in an object, such as {"first": …, "last": …}, and whether the object has a part of a name.
+func nameIn(obj map[string]any) (name string, found bool) {
 	var joined [3]string
 	for i, half := range names.Halves {
 		var called []string
@@ -135,14 +185,58 @@ func nameIn(obj map[string]any) string {
 		}
 		slices.Sort(called)
 		for _, key := range called {
-			if text, _ := scalar(obj[key]); text != nil && joined[i] == "" {
+			text, wrong := scalar(obj[key])
+			found = found || wrong == nil
+			if text != nil && joined[i] == "" {
 				joined[i] = text.(string)
 			}
 		}
 	}
 	whole, _ := scalar(obj[fieldName])
 	text, _ := whole.(string)
-	return names.Whole(text, joined)
+	return names.Whole(text, joined), found
+}
+
+func isInternational(text any) bool {
+	number, _ := text.(string)
+	return strings.HasPrefix(number, "+")
+}
+
+// mostNational is how many digits a number has at most that has no country's code in front, in nearly all countries.
+const mostNational = 10
+
+// withCodes returns a phone number with the codes of the country and the area that an object has beside it. A country may also be a name or "GB".
+func withCodes(obj map[string]any, number string) string {
+	if isInternational(number) {
+		return number
+	}
+	if area := codeIn(obj, "area", "areacode"); area != "" {
+		number = area + " " + number
+	}
+	country := strings.TrimPrefix(codeIn(obj, "country", "countrycode", "dialcode", "callingcode", "countrycallingcode"), "00")
+	digits := names.Fold(number)
+	switch {
+	case country == "":
+		return number
+	case strings.HasPrefix(digits, country) && len(digits) > mostNational:
+		return "+" + digits
+	case strings.HasPrefix(number, "0"):
+		number = "(0)" + number[1:]
+	}
+	return "+" + country + " " + number
+}
+
+var codeShape = regexp.MustCompile(`^[+(]?[0-9]{1,6}\)?$`)
+
+// codeIn returns the digits of the code with one of these names, folded, "" if none.
+func codeIn(obj map[string]any, called ...string) string {
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		text, _ := scalar(obj[key])
+		if code, _ := text.(string); codeShape.MatchString(code) && slices.Contains(called, names.Fold(key)) {
+			return strings.Trim(code, "+()")
+		}
+	}
+	return ""
 }
 
 var (

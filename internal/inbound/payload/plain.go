@@ -134,6 +134,9 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 			r.dropped = append(r.dropped, name)
 			continue
 		}
+		if _, isObject := r.obj[name].(map[string]any); isObject && text == nil {
+			continue // an optional part of a form, left empty
+		}
 		sent = true
 		if value == nil {
 			value = text
@@ -161,8 +164,10 @@ func (r *plainReading) takeName() {
 	whole, _ := r.Fields[fieldName].(string)
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
-	} else if _, sent := r.obj[fieldName]; sent {
-		r.Fields[fieldName] = nil
+	} else if v, sent := r.obj[fieldName]; sent {
+		if _, isObject := v.(map[string]any); !isObject {
+			r.Fields[fieldName] = nil
+		}
 	}
 }
 
