@@ -75,8 +75,21 @@ func (f *filledForm) read(w *work, v any) bool {
 	return false
 }
 
-// answerNames are what senders call the answer to a question.
-var answerNames = []string{"value", "answer", "values", "string_value"}
+// What senders call the label of a question, and the answer to it. Labels come before keys.
+var (
+	labelNames  = []string{"label", "title", "question", "name", "column_id", "field", "field_name", "fieldname", "key", "id"}
+	answerNames = []string{"value", "answer", "values", "string_value", "field_value", "fieldvalue", "response"}
+)
+
+// labelOf returns the label of a question, "" if none.
+func labelOf(question map[string]any) string {
+	for _, name := range labelNames {
+		if text := firstText(question[name]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
 
 // isForm reports whether a list has nothing but questions with their answers.
 func isForm(list []any) bool {
@@ -84,7 +97,7 @@ func isForm(list []any) bool {
 		question, _ := el.(map[string]any)
 		isAnswer := func(name string) bool { _, ok := question[name]; return ok }
 		return slices.ContainsFunc(answerNames, isAnswer) &&
-			firstText(question["label"], question["title"], question["question"], question["name"], question["column_id"]) != ""
+			labelOf(question) != ""
 	}
 	return len(list) > 0 && !slices.ContainsFunc(list, func(el any) bool { return !isQuestion(el) })
 }
@@ -92,7 +105,7 @@ func isForm(list []any) bool {
 func (f *filledForm) readList(w *work, list []any) bool {
 	for _, el := range list {
 		question, _ := el.(map[string]any)
-		label := firstText(question["label"], question["title"], question["question"], question["name"], question["column_id"])
+		label := labelOf(question)
 		value := question["value"]
 		for _, name := range answerNames {
 			if value == nil {

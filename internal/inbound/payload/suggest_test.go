@@ -85,6 +85,15 @@ func TestListOfQuestions(t *testing.T) {
 	if it := p.Items[0]; fmt.Sprint(it.Fields) != "map[email:ada@example.com name:Ada King]" || fmt.Sprint(it.Extra) != "map[plan:pro tags:[a]]" || it.Match == nil {
 		t.Errorf("got %+v", it)
 	}
+	for _, body := range []string{
+		`[{"key":"email","value":"ada@example.com"},{"key":"name","value":"Ada"}]`,
+		`[{"id":1,"field":"email","value":"ada@example.com"},{"id":2,"field":"name","value":"Ada"}]`,
+		`[{"fieldid":"1","fieldname":"Email","fieldvalue":"ada@example.com"},{"fieldid":"2","fieldname":"Name","fieldvalue":"Ada"}]`,
+	} {
+		if p, err := Decode(asJSON, []byte(body), nil); err != nil || p.Batch || fmt.Sprint(p.Items[0].Fields) != "map[email:ada@example.com name:Ada]" {
+			t.Errorf("%s gives %+v, %v", body, p, err)
+		}
+	}
 	for _, body := range []string{`[{"name":"Ada","value":"5"}]`, `[{"name":"email","value":"ada@example.com"},{"name":"Ada"}]`} {
 		if p, err := Decode(asJSON, []byte(body), nil); err != nil || !p.Batch {
 			t.Errorf("%s gives %+v, %v", body, p, err)
