@@ -53,16 +53,17 @@ func readings(contentType, body string) []string {
 	texts := []string{body}
 	if strings.Contains(contentType, "urlencoded") {
 		if plain, err := url.QueryUnescape(body); err == nil {
-			body = plain
-			texts = append(texts, body)
+			texts = append(texts, plain)
 		}
 	}
-	for range 3 {
-		if !strings.Contains(body, `\`) {
-			break
+	for _, text := range texts { // JSON may have the type of a form
+		for range 3 {
+			if !strings.Contains(text, `\`) {
+				break
+			}
+			text = unescapeJSON(text)
+			texts = append(texts, text)
 		}
-		body = unescapeJSON(body)
-		texts = append(texts, body)
 	}
 	return texts
 }

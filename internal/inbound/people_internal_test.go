@@ -1,6 +1,9 @@
 package inbound
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestUnescapeJSON(t *testing.T) {
 	t.Parallel()
@@ -20,6 +23,21 @@ func TestUnescapeJSON(t *testing.T) {
 	} {
 		if got := unescapeJSON(text); got != want {
 			t.Errorf("%s becomes %q, not %q", text, got, want)
+		}
+	}
+}
+
+// A body with the type of a form may be JSON, in which a plus sign is no space.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"email":"ada+x\u0040example.com"}`: `{"email":"ada+x@example.com"}`,
+		`{"email":"ada+x@example.com"}`:      `{"email":"ada+x@example.com"}`,
+		`email=ada%2Bx%40example.com`:        `email=ada+x@example.com`,
+		`json=%22ada%2Bx%5Cu0040x.org%22`:    `json="ada+x@x.org"`,
+	} {
+		if got := readings("application/x-www-form-urlencoded", body); !slices.Contains(got, want) {
+			t.Errorf("%s is read as %q", body, got)
 		}
 	}
 }
