@@ -79,6 +79,16 @@ func (it *Item) finish() {
 	}
 }
 
+// isOnlyName reports whether the item is a new contact with nothing but a name.
+func (it *Item) isOnlyName() bool {
+	for name, value := range it.Fields {
+		if name != fieldName && value != nil {
+			return false
+		}
+	}
+	return it.Err == nil && it.Action == contact.Create && it.Fields[fieldName] != nil
+}
+
 // fail rejects the item because of one of its fields.
 func (it *Item) fail(wrong *fault.Field, field string) {
 	fields := fault.Fields{field: *wrong}
@@ -131,12 +141,16 @@ func (p *Payload) advise(root any) {
 	if list, ok := root.([]any); ok && p.Batch {
 		root = list[0]
 	}
-	found := suggestion(root)
+	found, named := suggestion(root)
 	if found == "" {
 		p.Note += " Choose the sender's preset, or set a mapping with the paths of the contact's fields."
 		return
 	}
 	p.Note += " Choose the sender's preset, or set a mapping such as " + found + "."
+	if named && !p.Batch && p.Items[0].isOnlyName() {
+		p.Items[0].fail(&fault.Field{Code: fault.CodeRequired, Message: "must be present: the name may be that of a form, since another one has an email address"}, FieldEmail)
+		return
+	}
 	p.Items[0].Warnings = append(p.Items[0].Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+found)
 }
 
@@ -201,7 +215,12 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 	case media == "application/json", strings.HasSuffix(media, "+json"), isText(media) && looksLikeJSON(body):
 		root, err = parseJSON(body)
 	case media == "application/x-www-form-urlencoded":
-		root, err = parseURLEncoded(body)
+		if looksLikeJSON(body) { // many programs send JSON with the type of a form
+			root, err = parseJSON(body)
+		}
+		if root == nil {
+			root, err = parseURLEncoded(body)
+		}
 	case media == "multipart/form-data":
 		root, warnings, err = parseMultipart(body, params["boundary"])
 	default:

@@ -128,6 +128,8 @@ func TestDecodeAccepts(t *testing.T) {
 		{"commas in a string", asJSON, `{"name":"` + strings.Repeat(",", MaxValues) + `"}`, 1, false},
 		{"brackets in a string", asJSON, `{"name":"` + strings.Repeat("[", 100) + `\"["}`, 1, false},
 		{"form", asForm, "email=a%40example.com", 1, false},
+		{"JSON with the type of a form", asForm, " [{\"name\":\"A&B=C\"},{}]", 2, true},
+		{"a form that begins like JSON", asForm, "{}=1&[a]=2", 1, false},
 		{"the most values of a form", asForm, strings.Repeat("a=1&", maxFormPairs), 1, false},
 	}
 	for _, tt := range tests {
@@ -237,6 +239,13 @@ func TestPlainItem(t *testing.T) {
 		{"a list of one", `{"emails":["a@example.com"]}`, Item{Fields: fields("email", "a@example.com")}},
 		{"the primary one by other flags", `{"emails":[{"email":"b@example.com"},{"address":"a@example.com","isPrimary":true}],"phones":[{"number":"+2"},{"number":"+1","default":"true"}]}`,
 			Item{Fields: fields("email", "a@example.com", "phone", "+1"), Warnings: []string{`only one of 2 values is read: "emails"`, `only one of 2 values is read: "phones"`}}},
+		{"an order's name", `{"name":"#1001","email":"a@example.com","Customer":{"email":"A@example.com","first_name":"Ada","last_name":"King"},"boss":{"email":"b@example.com","first_name":"Bo"}}`,
+			Item{Fields: fields("name", "Ada King", "email", "a@example.com"), Warnings: []string{`the name is that of "Customer", which has the same email address`},
+				Extra: fields("Customer", map[string]any{"email": "A@example.com", "first_name": "Ada", "last_name": "King"}, "boss", map[string]any{"email": "b@example.com", "first_name": "Bo"})}},
+		{"a company with the same address", `{"name":"Ada","email":"a@example.com","company":{"name":"AE","email":"a@example.com"}}`,
+			Item{Fields: fields("name", "Ada", "email", "a@example.com", "company", "AE")}},
+		{"several people", `{"contact":[{"name":"Ada","email":"a@example.com"}],"email":"b@example.com"}`,
+			Item{Fields: fields("email", "b@example.com"), Extra: fields("contact", []any{map[string]any{"name": "Ada", "email": "a@example.com"}})}},
 		{"values by their kind", `{"emails":{"home":"b@example.com","work":"a@example.com"},"phones":{"mobile":"+442079460124","type":"x","work":"+442079460123"}}`,
 			Item{Fields: fields("email", "a@example.com", "phone", "+442079460123")}},
 		{"a value in a value", `{"name":{"type":"name","value":{"first":"Ada","last":"King"}},"Company":{"Id":7,"Name":"AE"},"email":{"value":"a@example.com"}}`,

@@ -146,6 +146,7 @@ func within(field string, obj map[string]any) (text any, found bool) {
 
 // place is a value in an object that may have the text for a field.
 type place struct {
+	name   string
 	value  any
 	isPart bool // by its name in parts
 	rank   int
@@ -162,11 +163,11 @@ func placesOf(field string, obj map[string]any) (places []place) {
 		}
 		switch {
 		case part >= 0:
-			places = append(places, place{obj[key], true, part - len(parts[field]) - 1})
+			places = append(places, place{key, obj[key], true, part - len(parts[field]) - 1})
 		case key == field:
-			places = append(places, place{obj[key], false, -1})
+			places = append(places, place{key, obj[key], false, -1})
 		case meaning.Field == field && !names.IsID(key):
-			places = append(places, place{obj[key], false, meaning.Rank})
+			places = append(places, place{key, obj[key], false, meaning.Rank})
 		}
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })

@@ -78,8 +78,11 @@ func (r *plainReading) findNames(own []string) {
 	}
 }
 
-// isPerson reports whether a property such as "contact" is an object with more about a person than a name.
+// isPerson reports whether a property such as "contact" is an object, or a list of objects, with more about a person than a name.
 func isPerson(name string, v any) bool {
+	if list, _ := v.([]any); len(list) > 0 {
+		v = list[0]
+	}
 	obj, ok := v.(map[string]any)
 	if !ok || names.Of(name).Field != fieldName {
 		return false
@@ -162,6 +165,10 @@ func (r *plainReading) takeName() {
 		parts[i], _ = value.(string)
 	}
 	whole, _ := r.Fields[fieldName].(string)
+	if key, name := r.namesake(); whole != "" && parts == [3]string{} && name != "" && name != whole {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
+		whole = name
+	}
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
 	} else if v, sent := r.obj[fieldName]; sent {
@@ -169,6 +176,22 @@ func (r *plainReading) takeName() {
 			r.Fields[fieldName] = nil
 		}
 	}
+}
+
+// namesake returns an object in the item with the same email address and a first or last name, such as an order's customer, and that name. The name
+// of an order is not a person's.
+func (r *plainReading) namesake() (first, name string) {
+	email, _ := r.Fields[FieldEmail].(string)
+	for key, v := range r.obj {
+		obj, _ := v.(map[string]any)
+		if text, _ := obj[FieldEmail].(string); email == "" || !strings.EqualFold(text, email) {
+			continue
+		}
+		if found, hasParts := nameIn(obj); hasParts && found != "" && (name == "" || key < first) {
+			first, name = key, found
+		}
+	}
+	return first, name
 }
 
 func (r *plainReading) takeID() {

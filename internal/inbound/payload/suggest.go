@@ -1,8 +1,8 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,23 +16,30 @@ const (
 	suggestBytes = 500
 )
 
-// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email address, "" if none.
-func suggestion(root any) string {
-	fields := suggest(newWork(), root, nil, suggestDepth)
-	if fields == nil {
-		return ""
+// proposal is a suggested mapping.
+type proposal struct {
+	Items  string         `json:"items,omitempty"`
+	Fields map[string]any `json:"fields"`
+}
+
+// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email address, "" if none. It also
+// reports whether that part has a name.
+func suggestion(root any) (mapping string, named bool) {
+	found := suggest(newWork(), root, nil, suggestDepth)
+	if found == nil {
+		return "", false
 	}
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(map[string]any{"fields": fields}); err != nil || text.Len() > suggestBytes {
-		return ""
+	if err := enc.Encode(found); err != nil || text.Len() > suggestBytes {
+		return "", false
 	}
-	return strings.TrimSpace(text.String())
+	return strings.TrimSpace(text.String()), found.Fields[names.Name] != nil
 }
 
 // suggest returns the paths of the fields in the first part of a value that has an email address, nil if there is none.
-func suggest(w *work, v any, at []string, depth int) map[string]any {
+func suggest(w *work, v any, at []string, depth int) *proposal {
 	if depth == 0 || !w.spend(4) {
 		return nil
 	}
@@ -43,32 +50,66 @@ func suggest(w *work, v any, at []string, depth int) map[string]any {
 		}
 	case []any:
 		if isForm(v) {
-			return suggestAnswers(w, v, at)
+			if found := suggestAnswers(w, v, at); found != nil {
+				return found
+			}
 		}
-		if len(v) > 0 {
-			return suggest(w, v[0], below(at, "0"), depth-1)
-		}
+		return suggestElements(w, v, at, depth)
 	case map[string]any:
 		return suggestObject(w, v, at, depth)
 	}
 	return nil
 }
 
-// suggestObject is suggest for an object: a form with numbered questions, a contact, or an object that contains one.
-func suggestObject(w *work, obj map[string]any, at []string, depth int) map[string]any {
+// suggestElements is suggest for a list, which may have several contacts. The first element stands for all.
+func suggestElements(w *work, list []any, at []string, depth int) *proposal {
+	if len(list) == 0 {
+		return nil
+	}
+	if _, isObject := list[0].(map[string]any); !isObject {
+		return suggest(w, list[0], below(at, "0"), depth-1)
+	}
+	found := suggest(w, list[0], nil, depth-1)
+	if found == nil {
+		return nil
+	}
+	items := strings.Join(at, ".")
+	if found.Items != "" {
+		items += ".#." + found.Items + "|@flatten"
+	}
+	return &proposal{items, found.Fields}
+}
+
+// hosts are the people beside a contact: those of the sender's customer. Their addresses are suggested last.
+var hosts = []string{"organizer", "organiser", "host", "owner", "assignee", "agent", "seller"}
+
+// suggestObject is suggest for an object: a form with numbered questions, one as Typeform sends it, a contact, or an object that contains one.
+func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposal {
 	labels, ok := w.sorted(obj)
 	if !ok || !w.spend(16*len(labels)) {
 		return nil
 	}
 	if all, _ := values(w, obj); isForm(asList(all)) {
-		return suggestAnswers(w, asList(all), below(at, "@values"))
+		return suggestAnswers(w, all, below(at, "@values"))
+	}
+	if asList(obj["answers"]) != nil {
+		if found := suggestAnswers(w, obj, at); found != nil {
+			return found
+		}
 	}
 	if fields := suggestNames(obj, labels, at); fields != nil {
-		return fields
+		return &proposal{Fields: fields}
 	}
+	isHost := func(label string) int {
+		if slices.Contains(hosts, names.Fold(label)) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(isHost(a), isHost(b)) })
 	for _, label := range labels {
-		if fields := suggest(w, obj[label], below(at, escaped(label)), depth-1); fields != nil {
-			return fields
+		if found := suggest(w, obj[label], below(at, escaped(label)), depth-1); found != nil {
+			return found
 		}
 	}
 	return nil
@@ -79,8 +120,11 @@ func suggestNames(obj map[string]any, labels, at []string) map[string]any {
 	paths := map[string]string{}
 	for field, group := range byField(labels) {
 		for _, i := range slices.Backward(group) {
-			if within, ok := leaf(field, obj[labels[i]]); ok {
+			value := obj[labels[i]]
+			if within, ok := leaf(field, value); ok {
 				paths[field] = strings.Join(below(at, append([]string{escaped(labels[i])}, within...)...), ".")
+			} else if text, _ := valueOf(field, value); text != nil {
+				paths[field] = strings.Join(below(at, "@answer:"+field), ".")
 			}
 		}
 	}
@@ -108,9 +152,9 @@ func suggestNames(obj map[string]any, labels, at []string) map[string]any {
 }
 
 // suggestAnswers returns the paths of the answers in a form, nil without an email address.
-func suggestAnswers(w *work, list []any, at []string) map[string]any {
+func suggestAnswers(w *work, form any, at []string) *proposal {
 	var f filledForm
-	if !f.read(w, list) {
+	if !f.read(w, form) {
 		return nil
 	}
 	fields := map[string]any{}
@@ -122,7 +166,7 @@ func suggestAnswers(w *work, list []any, at []string) map[string]any {
 	if fields[names.Email] == nil {
 		return nil
 	}
-	return fields
+	return &proposal{Fields: fields}
 }
 
 func asList(v any) []any {
@@ -139,9 +183,10 @@ func leaf(field string, v any) (path []string, ok bool) {
 		}
 		return append([]string{"0"}, path...), ok
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if text, _ := scalar(v[key]); text != nil && (key == "value" || names.Of(key).Field == field) {
-				return []string{escaped(key)}, true
+		whole, _ := valueOf(field, v)
+		for _, p := range placesOf(field, v) {
+			if text, _ := scalar(p.value); text != nil && text == whole {
+				return []string{escaped(p.name)}, true
 			}
 		}
 		return nil, false

@@ -31,6 +31,12 @@ func TestSuggestedMapping(t *testing.T) {
 		{asForm, `data.json=%7B%22email%22%3A%5B%22ada%40example.com%22%5D%2C%22first_name%22%3A%5B%22Ada%22%5D%7D`, "Ada"},
 		{asForm, `form_fields[name]=Ada&form_fields[email]=ada%40example.com`, "Ada"},
 		{asJSON, `[{"headers":{"host":"x"},"body":{"email":"ada@example.com"}}]`, ""},
+		{asJSON, `{"user":{"email":"ada@example.com","name":{"first":"Ada","last":"King"}}}`, "Ada King"},
+		{asJSON, `{"event":{"organizer":{"email":"b@example.com","name":"Bo"},"scheduler":{"email":"ada@example.com","name":"Ada"}}}`, "Ada"},
+		{asJSON, `{"entry":[{"changes":[{"field":"name","value":"Ada"},{"field":"email","value":"ada@example.com"}]}]}`, "Ada"},
+		{asJSON, `{"pages":[{"id":1,"contacts":[{"fields":{"Name":"Ada","Email":"ada@example.com"}}]},{"contacts":[]}]}`, "Ada"},
+		{asJSON, `{"form":{"definition":{"fields":[{"id":"a","title":"Name"}]},"answers":[{"type":"text","text":"Ada","field":{"id":"a"}},{"type":"email","email":"ada@example.com","field":{"id":"b"}}]}}`, "Ada"},
+		{asForm, `contact[0][name]=Ada&contact[0][email]=ada%40example.com`, "Ada"},
 	} {
 		p, err := Decode(c.contentType, []byte(c.body), nil)
 		if err != nil {
@@ -46,6 +52,41 @@ func TestSuggestedMapping(t *testing.T) {
 		it := again.Items[0]
 		if name, _ := it.Fields[fieldName].(string); name != c.name || it.Fields[FieldEmail] != "ada@example.com" {
 			t.Errorf("%s: %s reads %+v", c.body, p.Note, it)
+		}
+	}
+}
+
+// A suggestion for a list reads all its elements, and one for an object its parts.
+func TestSuggestedPaths(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"contacts":[{"email":"a@example.com"},{"email":"b@example.com"}]}`: `{"items":"contacts","fields":{"email":"email"}}`,
+		`{"a":[{"b":[{"email":"a@example.com"}]}]}`:                          `{"items":"a.#.b|@flatten","fields":{"email":"email"}}`,
+		`{"traits":{"email":"a@example.com","company":{"id":1,"name":"AE"},"phone":{"area":"1","full":"+1"}}}`: `{"fields":{"company":"traits.company.name",` +
+			`"email":"traits.email","phone":"traits.phone.full"}}`,
+		`{"x":{"email":"a@example.com","phone":{"area":"212","number":"5550100"}}}`: `{"fields":{"email":"x.email","phone":"x.@answer:phone"}}`,
+	} {
+		p, err := Decode(asJSON, []byte(body), nil)
+		if err != nil || suggestIn(p.Note) != want {
+			t.Errorf("%s: got %s, %v", body, p.Note, err)
+		}
+	}
+}
+
+// The name of a form is not a contact's: a body with another name and an email address is refused.
+func TestNameOfAForm(t *testing.T) {
+	t.Parallel()
+	for body, refused := range map[string]bool{
+		`{"name":"Contact form","data":{"Name":"Ada","Email":"ada@example.com"}}`:                  true,
+		`{"name":"Ada","phone":"+44","boss":{"name":"Bo","email":"b@example.com"}}`:                false,
+		`{"name":"Ada","externalId":"7","boss":{"name":"Bo","email":"b@example.com"}}`:             false,
+		`[{"name":"Ada","boss":{"name":"Bo","email":"b@example.com"}}]`:                            false,
+		`{"name":"Ada","action":"delete","boss":{"name":"Bo","email":"b@example.com"}}`:            false,
+		`{"name":"Ada","support":{"email":"help@example.com"},"list":[{"email":"x@example.com"}]}`: false,
+	} {
+		p, err := Decode(asJSON, []byte(body), nil)
+		if err != nil || (p.Items[0].Err != nil) != refused || refused && !strings.Contains(p.Note, `{"email":"data.Email","name":"data.Name"}`) {
+			t.Errorf("%s gives %+v, %v", body, p, err)
 		}
 	}
 }
