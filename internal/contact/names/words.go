@@ -42,7 +42,7 @@ var vocabulary = []struct {
 	{field(phone), "recapitotelefonico numerotelefonico fisso numeroditelefono"},
 	{field(phone), "telefone telefones fone fixo"},
 	{field(phone), "telefoon telefoonnr vastenummer"},
-	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell cells cellular cellno cellphone iphone smartphone whatsapp sms"},
+	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell cells cellular cellno cellphone iphone smartphone whatsapp sms smsphone"},
 	{ranked(phone, Mobile), "mobil mobiltelefon mobilnr mobilfunk mobilrufnummer mobiltel handy handynr natel"},
 	{ranked(phone, Mobile), "portable portables gsm"},
 	{ranked(phone, Mobile), "movil moviles celular celulares"},
@@ -50,7 +50,7 @@ var vocabulary = []struct {
 	{ranked(phone, Mobile), "telemovel telemoveis"},
 	{ranked(phone, Mobile), "mobiel mobieltje mobiele mobieletelefoon gsmnummer gsmnr"},
 
-	{field(company), "company companys companies organizations organisations org organization organisation employer account accounts firm workplace"},
+	{field(company), "company companys companies organizations organisations org organization organisation employer account accounts firm workplace orgname"},
 	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
 	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise"},
 	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa"},
@@ -117,7 +117,7 @@ var vocabulary = []struct {
 	// People who are contacts.
 	{word{contactWord, every, Unqualified}, "contact kontakt contacto contatto contato"},
 	{word{noun, every, Unqualified}, "customer client person lead prospect buyer purchaser attendee participant invitee respondent registrant applicant " +
-		"member subscriber requester visitor booker submitter contacts"},
+		"member subscriber requester visitor booker submitter responder responders contacts"},
 	{word{noun, every, Unqualified}, "kunde kunden kontakts teilnehmer besteller interessent mitglied"},
 	{word{noun, every, Unqualified}, "personne acheteur inscrit"},
 	{word{noun, every, Unqualified}, "cliente clientes persona comprador asistente"},
@@ -126,6 +126,7 @@ var vocabulary = []struct {
 	{qualifier(notName&^company, Unqualified), "user users"},
 	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs custom shorttext"},
 	{qualifier(phone|full|name, Unqualified), "saved public formatted"},
+	{qualifier(contact|company|full, Unqualified), "ticket"},
 	{qualifier(every, Unqualified), "adressattyp adressatentyp naturl keineangabe"}, // DATEV
 
 	// Which of several addresses and numbers.

@@ -243,7 +243,7 @@ func TestPresetIsOverridden(t *testing.T) {
 	m := mustMapping(t, `{"preset":"mailchimp","deleteWhen":["unsubscribe"],
 		"fields":{"plan":"data.merges.MMERGE7","phone":null,"name":"data.merges.FNAME"}}`)
 	p, err := Decode(asForm, []byte(unsubscribe), m)
-	nothing := `"company" at data.merges.COMPANY`
+	nothing := `"company" at data.merges.COMPANY, data.merges.@answer:company`
 	want := []Item{{
 		Action: contact.Delete,
 		Fields: map[string]any{"email": "a@example.com", "name": "Ada"},
