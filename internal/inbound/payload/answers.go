@@ -91,15 +91,20 @@ func labelOf(question map[string]any) string {
 	return ""
 }
 
-// isForm reports whether a list has nothing but questions with their answers.
+// isForm reports whether a list has nothing but questions, of which one has an answer. A question with a label may have none.
 func isForm(list []any) bool {
-	isQuestion := func(el any) bool {
+	isAnswered := false
+	for _, el := range list {
 		question, _ := el.(map[string]any)
-		isAnswer := func(name string) bool { _, ok := question[name]; return ok }
-		return slices.ContainsFunc(answerNames, isAnswer) &&
-			labelOf(question) != ""
+		has := func(name string) bool { _, ok := question[name]; return ok }
+		switch answered := slices.ContainsFunc(answerNames, has); {
+		case labelOf(question) == "", !answered && !has("label") && !has("question"):
+			return false
+		case answered:
+			isAnswered = true
+		}
 	}
-	return len(list) > 0 && !slices.ContainsFunc(list, func(el any) bool { return !isQuestion(el) })
+	return isAnswered
 }
 
 func (f *filledForm) readList(w *work, list []any) bool {

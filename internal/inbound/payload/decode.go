@@ -51,7 +51,11 @@ func (it *Item) IsEvent() bool { return it.Changed != nil }
 // inLine puts the names of the person and of the company in one line each.
 func (it *Item) inLine() {
 	for _, name := range []string{fieldName, fieldCompany} {
-		if text, ok := it.Fields[name].(string); ok {
+		text, ok := it.Fields[name].(string)
+		if ok && name == fieldName {
+			text = nameInLines(text)
+		}
+		if ok {
 			it.Fields[name] = inLine(text)
 		}
 	}

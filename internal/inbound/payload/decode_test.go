@@ -264,6 +264,9 @@ func TestPlainItem(t *testing.T) {
 		{"names of several lines", `{"name":"Ada\r\nKing\t","company":"A\u2028E","email":"a@example.com"}`,
 			Item{Fields: fields("name", "Ada King", "company", "A E", "email", "a@example.com")}},
 
+		{"a name in lines", `{"Name":"first = Ada\nmiddle =\nlast = King","Email":"a@example.com"}`, Item{Fields: fields("name", "Ada King", "email", "a@example.com")}},
+		{"other lines with a sign", `{"name":"a = b\nKing"}`, Item{Fields: fields("name", "a = b King")}},
+
 		{"a list as a field", `{"email":["a@example.com"]}`, wrong("email", fault.CodeInvalidType, notScalar)},
 		{"an object as a field's spelling", `{"Name":{}}`, wrong("name", fault.CodeInvalidType, notScalar)},
 		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},

@@ -198,6 +198,22 @@ func nameIn(obj map[string]any) (name string, found bool) {
 	return names.Whole(text, joined), found
 }
 
+// nameInLines returns the name in lines such as "first = Ada", which Formstack sends, and another text as it is.
+func nameInLines(text string) string {
+	obj := map[string]any{}
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return text
+		}
+		obj[key] = value
+	}
+	if name, _ := nameIn(obj); name != "" {
+		return name
+	}
+	return text
+}
+
 func isInternational(text any) bool {
 	number, _ := text.(string)
 	return strings.HasPrefix(number, "+")
