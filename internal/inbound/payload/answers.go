@@ -91,16 +91,16 @@ func labelOf(question map[string]any) string {
 	return ""
 }
 
-// isForm reports whether a list has nothing but questions, of which one has an answer. A question with a label may have none.
+// isForm reports whether a list has nothing but questions, of which one has a label and an answer.
 func isForm(list []any) bool {
 	isAnswered := false
 	for _, el := range list {
 		question, _ := el.(map[string]any)
 		has := func(name string) bool { _, ok := question[name]; return ok }
 		switch answered := slices.ContainsFunc(answerNames, has); {
-		case labelOf(question) == "", !answered && !has("label") && !has("question"):
+		case !slices.ContainsFunc(labelNames, has), !answered && !has("label") && !has("question"):
 			return false
-		case answered:
+		case answered && labelOf(question) != "":
 			isAnswered = true
 		}
 	}

@@ -69,7 +69,7 @@ func (it *Item) matchID(id string) {
 
 // parts are where an object has a text for a field, folded, as for Jotform's phone numbers and a company with an ID.
 var parts = map[string][]string{
-	names.Name: {"full", "formatted", "value"}, names.Phone: {"full", "value", "number", "e164", "e164phone", "international"},
+	names.Name: {"full", "formatted", "value"}, names.Phone: {"full", "value", "number", "e164", "e164phone", "international", "national", "nationalnumber", "freeformnumber"},
 	names.Company: {"name", "value"}, names.Email: {"value", "address"}, names.FirstName: {"value"}, names.LastName: {"value"},
 }
 
@@ -126,7 +126,7 @@ func within(field string, obj map[string]any) (text any, found bool) {
 	}
 	for _, p := range placesOf(field, obj) {
 		value, wrong := scalar(p.value)
-		if p.isPart && wrong != nil {
+		if wrong != nil {
 			value, wrong = valueOf(field, p.value)
 		}
 		found = found || wrong == nil
@@ -146,10 +146,9 @@ func within(field string, obj map[string]any) (text any, found bool) {
 
 // place is a value in an object that may have the text for a field.
 type place struct {
-	name   string
-	value  any
-	isPart bool // by its name in parts
-	rank   int
+	name  string
+	value any
+	rank  int
 }
 
 // placesOf returns where an object may have the text for a field, in the order in which the places count: its parts, and then the names that mean the
@@ -163,11 +162,11 @@ func placesOf(field string, obj map[string]any) (places []place) {
 		}
 		switch {
 		case part >= 0:
-			places = append(places, place{key, obj[key], true, part - len(parts[field]) - 1})
+			places = append(places, place{key, obj[key], part - len(parts[field]) - 1})
 		case key == field:
-			places = append(places, place{key, obj[key], false, -1})
+			places = append(places, place{key, obj[key], -1})
 		case meaning.Field == field && !names.IsID(key):
-			places = append(places, place{key, obj[key], false, meaning.Rank})
+			places = append(places, place{key, obj[key], meaning.Rank})
 		}
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })
@@ -245,11 +244,11 @@ func withCodes(obj map[string]any, number string) string {
 
 var codeShape = regexp.MustCompile(`^[+(]?[0-9]{1,6}\)?$`)
 
-// codeIn returns the digits of the code with one of these names, folded, "" if none.
+// codeIn returns the digits of the code with one of these names, folded and perhaps behind "phone", "" if none.
 func codeIn(obj map[string]any, called ...string) string {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		text, _ := scalar(obj[key])
-		if code, _ := text.(string); codeShape.MatchString(code) && slices.Contains(called, names.Fold(key)) {
+		if code, _ := text.(string); codeShape.MatchString(code) && slices.Contains(called, strings.TrimPrefix(names.Fold(key), "phone")) {
 			return strings.Trim(code, "+()")
 		}
 	}

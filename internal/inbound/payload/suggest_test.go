@@ -128,6 +128,7 @@ func TestListOfQuestions(t *testing.T) {
 	}
 	for _, body := range []string{
 		`[{"key":"email","value":"ada@example.com"},{"key":"name","value":"Ada"}]`,
+		`[{"title":"","type":"file","value":"x"},{"title":"Name","value":"Ada"},{"title":"Email","value":"ada@example.com"}]`,
 		`[{"label":"About you","type":"section"},{"label":"Name","value":"Ada"},{"label":"Email","value":"ada@example.com"}]`,
 		`[{"id":1,"field":"email","value":"ada@example.com"},{"id":2,"field":"name","value":"Ada"}]`,
 		`[{"fieldid":"1","fieldname":"Email","fieldvalue":"ada@example.com"},{"fieldid":"2","fieldname":"Name","fieldvalue":"Ada"}]`,
@@ -136,7 +137,7 @@ func TestListOfQuestions(t *testing.T) {
 			t.Errorf("%s gives %+v, %v", body, p, err)
 		}
 	}
-	for _, body := range []string{`[{"label":"Ada"},{"label":"Bo"}]`, `[{"name":"Ada","value":"5"}]`, `[{"name":"email","value":"ada@example.com"},{"name":"Ada"}]`} {
+	for _, body := range []string{`[{"label":"Ada"},{"label":"Bo"}]`, `[{"id":1,"value":"ada@example.com"}]`, `[{"name":"Ada","value":"5"}]`, `[{"name":"email","value":"ada@example.com"},{"name":"Ada"}]`} {
 		if p, err := Decode(asJSON, []byte(body), nil); err != nil || !p.Batch {
 			t.Errorf("%s gives %+v, %v", body, p, err)
 		}
