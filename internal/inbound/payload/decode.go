@@ -139,23 +139,33 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 
 // advise adds what to do for a payload of another form. The first item stands for all.
 func (p *Payload) advise(root any) {
-	if len(p.Items) == 0 || p.Items[0].Match != nil || p.Items[0].IsEvent() {
+	if len(p.Items) == 0 || p.Items[0].IsEvent() {
 		return
 	}
 	if list, ok := root.([]any); ok && p.Batch {
 		root = list[0]
 	}
-	found, named := suggestion(root)
-	if found == "" {
+	first := &p.Items[0]
+	if first.Match != nil {
+		if _, sent := first.Fields[fieldName]; sent || first.Err != nil || first.Fields[FieldEmail] == nil {
+			return
+		}
+		if text, found := suggestion(root); found != nil && found.elsewhere && found.isAtTop() {
+			first.Warnings = append(first.Warnings, "the body has a name that was not read; choose the sender's preset, or set a mapping such as "+text)
+		}
+		return
+	}
+	text, found := suggestion(root)
+	if found == nil {
 		p.Note += " Choose the sender's preset, or set a mapping with the paths of the contact's fields."
 		return
 	}
-	p.Note += " Choose the sender's preset, or set a mapping such as " + found + "."
-	if named && !p.Batch && p.Items[0].isOnlyName() {
-		p.Items[0].fail(&fault.Field{Code: fault.CodeRequired, Message: "must be present: the name may be that of a form, since another one has an email address"}, FieldEmail)
+	p.Note += " Choose the sender's preset, or set a mapping such as " + text + "."
+	if found.hasName() && !p.Batch && first.isOnlyName() {
+		first.fail(&fault.Field{Code: fault.CodeRequired, Message: "must be present: the name may be that of a form, since another one has an email address"}, FieldEmail)
 		return
 	}
-	p.Items[0].Warnings = append(p.Items[0].Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+found)
+	first.Warnings = append(first.Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+text)
 }
 
 // decodePlain reads a payload without a mapping.

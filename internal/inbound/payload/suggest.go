@@ -20,22 +20,30 @@ const (
 type proposal struct {
 	Items  string         `json:"items,omitempty"`
 	Fields map[string]any `json:"fields"`
+
+	elsewhere bool // the name is not beside the email address, but in one of the details
 }
 
-// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email address, "" if none. It also
-// reports whether that part has a name.
-func suggestion(root any) (mapping string, named bool) {
-	found := suggest(newWork(), root, nil, suggestDepth)
-	if found == nil {
-		return "", false
+func (p *proposal) hasName() bool { return p.Fields[names.Name] != nil }
+
+// isAtTop reports whether the email address is a property of the payload itself.
+func (p *proposal) isAtTop() bool {
+	path, _ := p.Fields[names.Email].(string)
+	return p.Items == "" && !strings.Contains(path, ".")
+}
+
+// suggestion returns a mapping, also as JSON, for a payload without recognized names: the paths in the first part with an email address, "" if none.
+func suggestion(root any) (mapping string, found *proposal) {
+	if found = suggest(newWork(), root, nil, suggestDepth); found == nil {
+		return "", nil
 	}
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(found); err != nil || text.Len() > suggestBytes {
-		return "", false
+		return "", nil
 	}
-	return strings.TrimSpace(text.String()), found.Fields[names.Name] != nil
+	return strings.TrimSpace(text.String()), found
 }
 
 // suggest returns the paths of the fields in the first part of a value that has an email address, nil if there is none.
@@ -77,7 +85,7 @@ func suggestElements(w *work, list []any, at []string, depth int) *proposal {
 	if found.Items != "" {
 		items += ".#." + found.Items + "|@flatten"
 	}
-	return &proposal{items, found.Fields}
+	return &proposal{Items: items, Fields: found.Fields}
 }
 
 // hosts are the people beside a contact: those of the sender's customer. Their addresses are suggested last.
@@ -98,7 +106,9 @@ func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposa
 		}
 	}
 	if fields := suggestNames(obj, labels, at); fields != nil {
-		return &proposal{Fields: fields}
+		found := &proposal{Fields: fields}
+		found.addDetails(w, obj, labels, at)
+		return found
 	}
 	isHost := func(label string) int {
 		if slices.Contains(hosts, names.Fold(label)) {
@@ -149,6 +159,28 @@ func suggestNames(obj map[string]any, labels, at []string) map[string]any {
 		fields[names.Name] = halves[0]
 	}
 	return fields
+}
+
+// details are the properties in which senders put the rest of a contact, folded.
+var details = []string{
+	"fields", "customfields", "attributes", "customattributes", "merges", "mergefields", "properties", "traits", "profile", "billing", "billingaddress",
+}
+
+// addDetails adds what is only in a property beside the email address, such as "fields".
+func (p *proposal) addDetails(w *work, obj map[string]any, labels, at []string) {
+	for _, label := range labels {
+		list, isList := obj[label].([]any)
+		var f filledForm
+		if !slices.Contains(details, names.Fold(label)) || isList && !isForm(list) || !f.read(w, obj[label]) {
+			continue
+		}
+		for _, field := range []string{names.Name, names.Phone, names.Company} {
+			if text, _ := f.answerTo(field); text != "" && p.Fields[field] == nil {
+				p.elsewhere = p.elsewhere || field == names.Name
+				p.Fields[field] = strings.Join(below(at, escaped(label), "@answer:"+field), ".")
+			}
+		}
+	}
 }
 
 // suggestAnswers returns the paths of the answers in a form, nil without an email address.

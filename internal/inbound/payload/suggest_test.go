@@ -64,11 +64,34 @@ func TestSuggestedPaths(t *testing.T) {
 		`{"a":[{"b":[{"email":"a@example.com"}]}]}`:                          `{"items":"a.#.b|@flatten","fields":{"email":"email"}}`,
 		`{"traits":{"email":"a@example.com","company":{"id":1,"name":"AE"},"phone":{"area":"1","full":"+1"}}}`: `{"fields":{"company":"traits.company.name",` +
 			`"email":"traits.email","phone":"traits.phone.full"}}`,
-		`{"x":{"email":"a@example.com","phone":{"area":"212","number":"5550100"}}}`: `{"fields":{"email":"x.email","phone":"x.@answer:phone"}}`,
+		`{"data":{"email":"a@example.com","list":{"name":"News"},"merges":{"FNAME":"Ada","LNAME":"King","PHONE":"+1"}}}`: `{"fields":{"email":"data.email",` +
+			`"name":"data.merges.@answer:name","phone":"data.merges.@answer:phone"}}`,
+		`{"data":{"email":"a@example.com","custom_fields":[{"name":"First Name","value":"Ada"}],"fields":["x"]}}`: `{"fields":{"email":"data.email","name":"data.custom_fields.@answer:name"}}`,
+		`{"x":{"email":"a@example.com","phone":{"area":"212","number":"5550100"}}}`:                               `{"fields":{"email":"x.email","phone":"x.@answer:phone"}}`,
 	} {
 		p, err := Decode(asJSON, []byte(body), nil)
 		if err != nil || suggestIn(p.Note) != want {
 			t.Errorf("%s: got %s, %v", body, p.Note, err)
+		}
+	}
+}
+
+// A warning says which mapping reads a name that is not beside the address.
+func TestNameElsewhere(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"email":"a@example.com","fields":{"name":"Ada","last_name":"King"}}`:     `{"fields":{"email":"email","name":"fields.@answer:name"}}`,
+		`[{"email":"a@example.com","properties":{"name":"Ada"}}]`:                  `{"fields":{"email":"email","name":"properties.@answer:name"}}`,
+		`{"email":"a@example.com","name":null,"fields":{"name":"Ada"}}`:            "",
+		`{"email":"a@example.com","list":{"name":"News"},"boss":{"name":"Bo"}}`:    "",
+		`{"contact":"a@example.com","boss":{"name":"Bo","email":"b@example.com"}}`: "",
+	} {
+		p, err := Decode(asJSON, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := suggestIn(strings.Join(p.Items[0].Warnings, "")); got != want {
+			t.Errorf("%s: got %s, not %s", body, got, want)
 		}
 	}
 }
