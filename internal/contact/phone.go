@@ -7,6 +7,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
+	"contactbase/internal/contact/names"
 	"contactbase/internal/fault"
 )
 
@@ -69,7 +70,15 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 			text = text[len(mark):]
 		}
 	}
+	if found := floatPattern.FindStringSubmatch(text); found != nil {
+		text = found[1]
+	}
 	number, wrong := normalizePhone(text, 0)
+	if wrong != nil {
+		if plain, fault := normalizePhone(withoutLabel(text), 0); fault == nil && strings.HasPrefix(plain, "+") {
+			return plain, nil
+		}
+	}
 	switch {
 	case wrong == nil || strings.HasPrefix(number, "+") || extensionPattern.MatchString(text):
 		return number, wrong
@@ -81,6 +90,31 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
 	return number, invalidPhone("is not a number of the country " + country + ", and not in international format, such as +4930123456")
+}
+
+// floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a separator of digits.
+var floatPattern = regexp.MustCompile(`^([0-9]{5,15})\.0$`)
+
+// withoutLabel returns an international number without invisible characters, and without a word for telephones before or behind it, such as "Mobile:"
+// or "(home)". That of a fax machine is not a telephone number.
+func withoutLabel(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	label, number, _ := strings.Cut(text, "+")
+	end := strings.LastIndexAny(number, "0123456789") + 1
+	if !isPhoneLabel(label) || !isPhoneLabel(number[end:]) {
+		return text
+	}
+	return "+" + number[:end]
+}
+
+// isPhoneLabel reports whether a text says at most which telephone a number is of.
+func isPhoneLabel(text string) bool {
+	return !strings.ContainsAny(text, "0123456789") && (strings.Trim(text, " ()[]:.,") == "" || names.Of("phone "+text).Field == names.Phone)
 }
 
 // national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign, or a national one.

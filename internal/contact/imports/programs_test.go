@@ -51,6 +51,23 @@ func TestFilesOfPrograms(t *testing.T) {
 			"name,email,phone\nAnn,\"=\"\"a@example.com\"\"\",\"=\"\"+49301\"\"\"\nBob,,'+49302\nCid,,p:+49303\n",
 			sheet.Choices{}, []string{"Ann|a@example.com|+49301||", "Bob||+49302||", "Cid||+49303||"}, nil,
 		},
+		"addresses with names, as links and pasted": {
+			"name,email\nAnn,Ann Reed <ann@example.com>\nBob,mailto:bob@example.com\nCid,\u200bcid@example.com\u00a0\nDan,'dan@example.com'\n", sheet.Choices{},
+			[]string{"Ann|ann@example.com|||", "Bob|bob@example.com|||", "Cid|cid@example.com|||", "Dan|dan@example.com|||"}, nil,
+		},
+		"lists of other programs": {
+			"name,email,phone\nAnn,\"[\"\"ann@example.com\"\",\"\"a@example.com\"\"]\",\"[\"\"+49301\"\"]\"\nBob,bob@example.com / b@example.com,\nCid,\"\"\"C; D\"\" <cid@example.com>; c@example.com d\",\nDan,x ::: dan@example.com;y,\n",
+			sheet.Choices{}, []string{"Ann|ann@example.com|+49301||", "Bob|bob@example.com|||", "Cid|cid@example.com|||", "Dan|dan@example.com|||"},
+			[]string{`2 email: the first valid value of a list counts; "a@example.com" left out`, `3 email: the first valid value of a list counts; "b@example.com" left out`,
+				`4 email: the first valid value of a list counts; "\"C, c@example.com d" left out`, `5 email: the first valid value of a list counts; "x, y" left out`},
+		},
+		"labels beside numbers": {
+			"name,phone\nAnn,Tel. +49301\nBob,+49302 (work)\nCid,Fax: +49303\n", sheet.Choices{},
+			[]string{"Ann||+49301||", "Bob||+49302||", "Cid||||"}, []string{`4 phone: "Fax: +49303" is left out`},
+		},
+		"decimal numbers of a program for tables": {
+			"name,phone\nAnn,49301234567.0\nBob,4.91512E+11\n", sheet.Choices{Country: "DE"}, []string{"Ann||+49301234567||", "Bob||||"}, []string{`3 phone: "4.91512E+11" is left out`},
+		},
 		"a local number": {
 			"name,email,phone\nAnn,a@example.com,030 5550144\n",
 			sheet.Choices{}, []string{"Ann|a@example.com|||"}, []string{`2 phone: "030 5550144" is left out: it is not in international format`},

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,7 +57,7 @@ func (r *reading) readField(field *contact.Field) {
 	case names.Name:
 		r.readName()
 	case contact.Email:
-		r.readListed(field.Name, field.Normalize)
+		r.readListed(field.Name, contact.ReadEmail)
 	case contact.Phone:
 		r.readListed(field.Name, func(text string) (string, *fault.Field) { return contact.ReadPhone(text, r.Country) })
 	default:
@@ -209,35 +210,59 @@ func (r *reading) line(field, value string) string {
 // listSeparators separate the values of a list in a cell, the most specific first.
 var listSeparators = []string{" ::: ", "\n", ";", ","}
 
+// emailSeparators also separate addresses, of which none has a space.
+var emailSeparators = append(slices.Clone(listSeparators), "|", "/", " ")
+
+// maxListed is the maximum number of values of a list that are read.
+const maxListed = 1_000
+
 // readListed reads the first valid value of a field whose cells may be lists, and warns about the others of a list.
 func (r *reading) readListed(field string, read func(string) (string, *fault.Field)) {
+	separators := listSeparators
+	if field == contact.Email {
+		separators = emailSeparators
+	}
 	var wrong *fault.Field
 	var invalid []string
 	for _, cell := range r.values(field) {
-		cell = bare(cell)
-		if value, fault := read(cell); fault == nil {
+		value, others, fault := readList(withoutJSON(bare(cell)), separators, read)
+		if fault == nil {
 			r.take(field, value, invalid, wrong)
-			return
-		} else if wrong == nil {
-			wrong = fault
-		}
-		parts := split(cell)
-		for at, part := range parts {
-			value, fault := read(bare(part))
-			if fault != nil || value == "" {
-				continue
-			}
-			r.take(field, value, invalid, wrong)
-			if others := slices.Concat(parts[:at], parts[at+1:]); len(others) > 0 {
+			if len(others) > 0 {
 				r.warnings = append(r.warnings, fmt.Sprintf("%s: the first valid value of a list counts; %s left out", field, strconv.Quote(Cut(strings.Join(others, ", "), maxShown))))
 			}
 			return
 		}
-		invalid = append(invalid, cell)
+		if wrong == nil {
+			wrong = fault
+		}
+		invalid = append(invalid, bare(cell))
 	}
 	if wrong != nil {
 		r.refuse(field, invalid[0], *wrong)
 	}
+}
+
+// readList returns the first valid value of a text that may be a list, and the others of the list, or what is wrong with the text.
+func readList(text string, separators []string, read func(string) (string, *fault.Field)) (value string, others []string, wrong *fault.Field) {
+	value, wrong = read(text)
+	if wrong == nil {
+		return value, nil, nil
+	}
+	for i, separator := range separators {
+		if !strings.Contains(text, separator) {
+			continue
+		}
+		parts := split(text, separator)
+		for at, part := range parts {
+			value, others, fault := readList(bare(part), separators[i+1:], read)
+			if fault == nil && value != "" {
+				return value, slices.Concat(parts[:at], others, parts[at+1:]), nil
+			}
+		}
+		break
+	}
+	return "", nil, wrong
 }
 
 // take sets a field to a value, and warns about the invalid ones of columns that count more.
@@ -248,27 +273,37 @@ func (r *reading) take(field, value string, invalid []string, wrong *fault.Field
 	}
 }
 
-// bare returns a value without the marks of spreadsheet programs for a text: an apostrophe, or a formula.
+// bare returns a value without the marks of other programs for a text: an apostrophe, two of them, or a formula.
 func bare(cell string) string {
-	cell = strings.TrimPrefix(strings.TrimSpace(cell), "'")
+	cell = strings.TrimSpace(cell)
+	if text, isQuoted := strings.CutPrefix(cell, "'"); isQuoted {
+		return strings.TrimSuffix(text, "'")
+	}
 	if text, isFormula := strings.CutPrefix(cell, `="`); isFormula {
 		return strings.TrimSuffix(text, `"`)
 	}
 	return cell
 }
 
-// split returns the values of a list.
-func split(cell string) []string {
-	for _, separator := range listSeparators {
-		if parts := strings.Split(cell, separator); len(parts) > 1 {
-			parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
-			for i := range parts {
-				parts[i] = strings.TrimSpace(parts[i])
-			}
-			return parts
-		}
+// withoutJSON returns the texts of a JSON array as a list, and any other cell unchanged.
+func withoutJSON(cell string) string {
+	if !strings.HasPrefix(cell, `["`) {
+		return cell
 	}
-	return nil
+	var texts []string
+	if json.Unmarshal([]byte(cell), &texts) != nil {
+		return cell
+	}
+	return strings.Join(texts, listSeparators[0])
+}
+
+// split returns the values of a list.
+func split(text, separator string) []string {
+	parts := strings.SplitN(text, separator, maxListed)
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
 func (r *reading) readCustom(field core.Field, cell string) {
