@@ -132,6 +132,14 @@ func (c card) name() string {
 	return name
 }
 
+// isGroup reports whether the card only names a group, whose members have their own cards.
+func (c card) isGroup() bool {
+	if c.list(vcard.FieldEmail) != "" || c.list(vcard.FieldTelephone) != "" {
+		return false
+	}
+	return strings.EqualFold(c.text(vcard.FieldKind), string(vcard.KindGroup)) || strings.EqualFold(c.text(appleKind), string(vcard.KindGroup))
+}
+
 func (c card) isOurs() bool { return c.Value(vcard.FieldProductID) == productID }
 
 // remaining are the escapes that the decoder leaves.

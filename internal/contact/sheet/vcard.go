@@ -24,6 +24,9 @@ const (
 	endProperty   = "END"
 )
 
+// appleKind is the kind of a card that iCloud exports as version 3.0.
+const appleKind = "X-ADDRESSBOOKSERVER-KIND"
+
 // idProperty has the id of a contact, and is the heading of the ids in an address book.
 var idProperty = propertyOf(contact.ID)
 
@@ -79,10 +82,12 @@ func (r *cardRows) Read() (Row, error) {
 		return Row{Cells: slices.Clone(r.columns)}, nil
 	}
 	c, refused, err := r.card()
+	for r.row++; err == nil && c.isGroup(); r.row++ {
+		c, refused, err = r.card()
+	}
 	if err != nil {
 		return Row{}, err
 	}
-	r.row++
 	cells := []string{c.text(idProperty)}
 	for _, column := range r.columns[1:] {
 		cells = append(cells, protect(c.cell(column))) // from Reader.read
@@ -149,7 +154,7 @@ func propertyIn(line string) string {
 // isRead reports whether an import reads a property. Photographs are large.
 func isRead(name string) bool {
 	switch name {
-	case beginProperty, endProperty, vcard.FieldName, vcard.FieldProductID, idProperty:
+	case beginProperty, endProperty, vcard.FieldName, vcard.FieldProductID, vcard.FieldKind, appleKind, idProperty:
 		return true
 	}
 	return slices.ContainsFunc(contact.Fields, func(field *contact.Field) bool { return propertyOf(field.Name) == name })

@@ -97,6 +97,21 @@ func TestCards(t *testing.T) {
 	}
 }
 
+// The card of a group is not that of a contact, unless it has an address. Its number counts.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	text := card("FN:Ann") + card("KIND:group", "FN:Board", "MEMBER:urn:uuid:1") + card("FN:Friends", "X-ADDRESSBOOKSERVER-KIND:Group") +
+		card("KIND:group", "FN:Sales", "EMAIL:sales@example.com") + card("KIND:org", "FN:Reed Ltd") + card("KIND:group", "FN:Last")
+	_, rows, err := read(t, text, sheet.Choice{})
+	var got []string
+	for _, row := range rows {
+		got = append(got, fmt.Sprint(row.Number, row.Cells[1], row.Refused))
+	}
+	if want := []string{"1Ann", "4Sales", "5Reed Ltd"}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}
+
 // A card without its first or last line is refused, and does not affect the others.
 func TestDamagedCards(t *testing.T) {
 	t.Parallel()
