@@ -108,9 +108,10 @@ const (
 	externalID
 	otherID // the ID of another program
 
-	contactWord // "contact", which is a name if nothing else is
-	short       // "first" or "last", which need a word for a name, or each other in a column of its own
-	noun        // a person who is a contact: "customer"
+	contactWord   // "contact", which is a name if nothing else is
+	contactPerson // "contact person", which is a name next to a company, too
+	short         // "first" or "last", which need a word for a name, or each other in a column of its own
+	noun          // a person who is a contact: "customer"
 	german
 
 	halves = first | middle | last
@@ -226,7 +227,7 @@ func (r *reading) addCompound(part []byte) bool {
 // resolve decides which field the words mean.
 func (r *reading) resolve() parsed {
 	found := r.seen & fields
-	if r.seen&short != 0 && (found&(name|nom) == 0 || found&company != 0) {
+	if r.seen&short != 0 && (found&(name|nom|full) == 0 || found&company != 0) {
 		if r.seen == short|found && r.allows == fields {
 			return parsed{alone: found, rank: Unqualified}
 		}
@@ -251,7 +252,7 @@ func (r *reading) resolve() parsed {
 func (r *reading) nameOf(found words) words {
 	const names = name | nom
 	switch {
-	case found == 0 && r.seen&contactWord != 0:
+	case found == 0 && r.seen&contactWord != 0, found == company && r.seen&contactPerson != 0:
 		return full
 	case found&first != 0 && found&last != 0:
 		return found&^(halves|names) | full

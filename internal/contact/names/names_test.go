@@ -73,6 +73,8 @@ func TestAll(t *testing.T) {
 		{"First contact;Last contact", ";"},
 		{"Name;First;Last seen", "name;;"},
 		{"Nom;Courriel", "name;email"},
+		{"Naam contactpersoon;Voornaam contactpersoon", "lastName;firstName"},
+		{"Ansprechpartner;Ansprechpartner E-Mail;Firma", "name;email;company"},
 	} {
 		var got []string
 		for _, meaning := range names.All(strings.Split(c.headings, ";")) {

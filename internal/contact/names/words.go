@@ -6,13 +6,13 @@ const maxJoined = 5
 // Sets of fields that a qualifier allows.
 const (
 	every   = fields
-	contact = email | phone                       // what a person has several of
-	notName = fields &^ (name | nom)              // "User name" and "Field name" are not names of people
-	both    = full | name | nom                   // "Name and surname"
-	numbers = phone                               // "Customer number" is not a field
-	places  = email                               // "Company address" is not a field
-	firms   = company                             // "Associated contacts" is not a field
-	prime   = contact | firms | full | name | nom // "Primary contact"
+	contact = email | phone                                // what a person has several of
+	notName = fields &^ (name | nom)                       // "User name" and "Field name" are not names of people
+	both    = full | name | nom                            // "Name and surname"
+	numbers = phone                                        // "Customer number" is not a field
+	places  = email                                        // "Company address" is not a field
+	firms   = company                                      // "Associated contacts" is not a field
+	prime   = contact | firms | full | name | nom | halves // "Primary contact"
 )
 
 func field(kinds words) word                { return word{kinds, 0, Unqualified} }
@@ -34,6 +34,7 @@ var vocabulary = []struct {
 	{field(email), "correioeletronico correioelectronico enderecoeletronico enderecoelectronico"},
 	{field(email), "emailadres epost"},
 	{ranked(email, Other), "emailid mailid"}, // India
+	{ranked(email, Other), "pec"},            // a certified address in Italy
 
 	{field(phone), "phone phones telephone telephones tel phoneno telno telephoneno contactno contactnumber contactnumbers worknumber officenumber bestnumber landline landlines"},
 	{field(phone), "telefon telefonnr telnr rufnummer rufnr festnetz fon telefonkontakt kontaktnummer"},
@@ -52,12 +53,13 @@ var vocabulary = []struct {
 
 	{field(company), "company companys companies organizations organisations org organization organisation employer account accounts firm workplace orgname"},
 	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
-	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise"},
-	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa"},
-	{field(company), "azienda societa impresa ditta ragionesociale denominazionesociale organizzazione datoredilavoro"},
+	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise nomducompte"},
+	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa nombredelacuenta"},
+	{field(company), "azienda societa impresa ditta ragionesociale denominazionesociale denominazione organizzazione datoredilavoro"},
 	{field(company), "companhia organizacao razaosocial empregador"},
 	{field(company), "bedrijf bedrijfs onderneming organisatie werkgever"},
 	{ranked(company, Work), "business"},
+	{ranked(company, Other), "nomcommercial nombrecomercial nombrefiscal nomefantasia"},
 
 	{field(first), "firstname firstnames fname forename forenames givenname givennames namegiven christianname"},
 	{field(first | short), "first"},
@@ -89,14 +91,14 @@ var vocabulary = []struct {
 
 	{field(name), "name names"},
 	{field(nom), "nom noms nombre nome naam"},
-	{field(full), "fullname fullnames contactname contactperson displayname completename namesurname nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
-	{field(full), "kontaktname kontaktperson ansprechpartner ansprechpartnerin ansprechperson vollername vollstandigername vollstaendigername anzeigename"},
+	{field(full), "fullname fullnames contactname displayname completename namesurname nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
+	{field(full), "kontaktname vollername vollstandigername vollstaendigername anzeigename"},
 	{field(full), "vornamename namevorname vorundnachname vorundzuname vornachname wieheissensie wieheisstdu"},
-	{field(full), "nomcomplet nomprenom nomprenoms nometprenom nometprenoms prenomnom prenometnom interlocuteur personnedecontact commentvousappelezvous"},
-	{field(full), "nombrecompleto nombreapellido nombreapellidos nombreyapellido nombreyapellidos nombresyapellidos personadecontacto comotellamas comosellama"},
-	{field(full), "nomecompleto nomecognome nomeecognome cognomenome cognomeenome nominativo referente personadicontatto cometichiami comesichiama"},
-	{field(full), "nomesobrenome nomeesobrenome pessoadecontacto pessoadecontato comovocesechama comotechamas"},
-	{field(full), "volledigenaam voorenachternaam contactpersoon weergavenaam hoeheetu hoeheetje"},
+	{field(full), "nomcomplet nomprenom nomprenoms nometprenom nometprenoms prenomnom prenometnom commentvousappelezvous"},
+	{field(full), "nombrecompleto nombreapellido nombreapellidos nombreyapellido nombreyapellidos nombresyapellidos comotellamas comosellama"},
+	{field(full), "nomecompleto nomecognome nomeecognome cognomenome cognomeenome nominativo cometichiami comesichiama"},
+	{field(full), "nomesobrenome nomeesobrenome comovocesechama comotechamas"},
+	{field(full), "volledigenaam voorenachternaam weergavenaam hoeheetu hoeheetje"},
 
 	{field(externalID), "externalid externalidentifier"},
 	{field(externalID), "externeid externenummer externekennung"},
@@ -112,17 +114,19 @@ var vocabulary = []struct {
 	{field(otherID), "codicecliente identificativo"},
 	{field(otherID), "codigodocliente numerodocliente"},
 	{field(otherID), "klantnummer klantnr klantcode relatienummer relatiecode debiteurnummer"},
-	{qualifier(otherID, Unqualified), "record crm system unique"},
+	{qualifier(otherID, Unqualified), "record crm system unique datensatz enregistrement registro"},
 
 	// People who are contacts.
 	{word{contactWord, every, Unqualified}, "contact kontakt contacto contatto contato"},
+	{word{contactWord | contactPerson, every, Unqualified}, "contactperson kontaktperson ansprechpartner ansprechpartners ansprechpartnerin ansprechperson"},
+	{word{contactWord | contactPerson, every, Unqualified}, "interlocuteur personnedecontact personadecontacto referente personadicontatto pessoadecontacto pessoadecontato contactpersoon"},
 	{word{noun, every, Unqualified}, "customer client person lead prospect buyer purchaser attendee participant invitee respondent registrant applicant " +
-		"member subscriber requester visitor booker submitter responder responders contacts"},
-	{word{noun, every, Unqualified}, "kunde kunden kontakts teilnehmer besteller interessent mitglied"},
-	{word{noun, every, Unqualified}, "personne acheteur inscrit"},
-	{word{noun, every, Unqualified}, "cliente clientes persona comprador asistente"},
+		"member subscriber requester visitor booker submitter responder responders contacts candidate donor volunteer delegate student patient payer"},
+	{word{noun, every, Unqualified}, "kunde kunden kontakts teilnehmer besteller interessent mitglied bewerber spender"},
+	{word{noun, every, Unqualified}, "personne acheteur inscrit candidat donateur adherent eleve"},
+	{word{noun, every, Unqualified}, "cliente clientes persona comprador asistente candidato donante alumno paciente"},
 	{word{noun, every, Unqualified}, "pessoa participante"},
-	{word{noun, every, Unqualified}, "klant klanten persoon deelnemer"},
+	{word{noun, every, Unqualified}, "klant klanten persoon deelnemer relatie kandidaat"},
 	{qualifier(notName&^company, Unqualified), "user users"},
 	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs custom shorttext"},
 	{qualifier(phone|full|name, Unqualified), "saved public formatted"},
@@ -135,28 +139,33 @@ var vocabulary = []struct {
 	{qualifier(contact|firms, Primary), "default preferred standard bevorzugt bevorzugte defaut predeterminado preferido predefinito preferito padrao standaard"},
 	{qualifier(contact, Work), "work office professional corporate"},
 	{qualifier(phone, Work), "direct"},
-	{qualifier(contact, Work), "geschaftlich geschaeftlich geschaft geschafts geschaefts buro buero dienstlich dienstliche arbeit beruflich gesch"},
+	{qualifier(phone, Other), "hq headquarters"},
+	{qualifier(contact, Unqualified), "purchase"},
+	{qualifier(contact, Work), "geschaftlich geschaeftlich geschaft geschafts geschaefts buro buero dienstlich dienstliche dienstl arbeit beruflich gesch geschaftl geschaeftl"},
 	{qualifier(contact, Work), "bureau travail pro professionnel professionnelle"},
 	{qualifier(contact, Work), "trabajo oficina laboral profesional"},
 	{qualifier(contact, Work), "lavoro ufficio aziendale professionale"},
 	{qualifier(contact, Work), "trabalho escritorio emprego comercial profissional"},
 	{qualifier(contact, Work), "werk zakelijk zakelijke kantoor opwerk ophetwerk"},
-	{qualifier(contact, Other), "home private personal other secondary second alternate alternative additional evening"},
+	{qualifier(contact, Other), "home private personal other secondary second alternate alternative additional evening tertiary supplemental"},
 	{qualifier(contact, Other), "privat privater privates weitere weiterer weiteres zweite sekundare sekundaere sekundar andere alternativ alternativer"},
 	{qualifier(contact, Other), "domicile prive privee personnel personnelle perso autre secondaire maison"},
 	{qualifier(contact, Other), "casa particular otro otra secundario secundaria alternativo alternativa"},
 	{qualifier(contact, Other), "abitazione personale privato privata altro altra secondario secondaria"},
 	{qualifier(contact, Other), "residencial residencia pessoal outro outra"},
 	{qualifier(contact, Other), "thuis persoonlijk persoonlijke ander secundair"},
-	{qualifier(every, Unqualified), "billing billingaddress rechnung rechnungs facturation facturacion fatturazione faturamento"},
-	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress"},
-	{qualifier(firms, Unqualified), "associated related current nameof or oder ou od doyouworkfor areyoufrom doyourepresent"},
+	{qualifier(every, Unqualified), "billing billingaddress rechnung rechnungs rechnungsadresse rechnungsanschrift facturation adressedefacturation " +
+		"facturacion direcciondefacturacion fatturazione indirizzodifatturazione faturamento enderecodefaturamento factuur factuuradres"},
+	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress lieferadresse lieferanschrift standardadresse livraison adressedelivraison " +
+		"envio direcciondeenvio spedizione indirizzodispedizione entrega enderecodeentrega verzending verzendadres afleveradres"},
+	{qualifier(firms, Unqualified), "associated related current legal nameof or oder ou od doyouworkfor areyoufrom doyourepresent"},
+	{qualifier(firms, Unqualified), "zugeordnetes zugeordnete zugehoriges zugehoeriges associee asociada associata associada gekoppeld"},
 	{qualifier(firms, Unqualified), "beiwelchem beiwelcher inwelchem inwelcher welchesunternehmen arbeitensie arbeitestdu"},
 
 	// What addresses and numbers are called.
 	{qualifier(places, Unqualified), "address addresses adresse adressen adresses adres direccion direcciones indirizzo indirizzi endereco enderecos"},
 	{qualifier(numbers, Unqualified), "number numbers nr num nummer nummern numero numeros nº nos n international daytime"},
-	{qualifier(numbers, Unqualified), "withcountrycode includingcountrycode incountrycode mitvorwahl mitlandervorwahl avecindicatif conprefijo erreichenwirsie"},
+	{qualifier(numbers, Unqualified), "withcountrycode includingcountrycode incountrycode mitvorwahl mitlandervorwahl avecindicatif conprefijo erreichenwirsie furruckfragen fuerrueckfragen"},
 	{qualifier(contact, Unqualified), "value valeur wert valor valore waarde best toreachyou"},
 
 	// Words of labels and questions.
