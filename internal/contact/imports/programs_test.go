@@ -68,6 +68,14 @@ func TestFilesOfPrograms(t *testing.T) {
 		"decimal numbers of a program for tables": {
 			"name,phone\nAnn,49301234567.0\nBob,4.91512E+11\n", sheet.Choices{Country: "DE"}, []string{"Ann||+49301234567||", "Bob||||"}, []string{`3 phone: "4.91512E+11" is left out`},
 		},
+		"totals": {
+			"Name,Email,Open balance\nAnn,ann@example.com,1\nTotal,t@example.com,2\nTotal,,3\n", sheet.Choices{}, []string{"Ann|ann@example.com|||", "Total|t@example.com|||"},
+			[]string{"4 refused: name: is the label of a total"},
+		},
+		"names below a group of people": {
+			"Customer,Email,Balance\nAmy's Bird Sanctuary,a@example.com,1\nBill's Windsurf,,2\nCid,,3\n", sheet.Choices{},
+			[]string{"Amy's Bird Sanctuary|a@example.com|||", "Bill's Windsurf||||", "Cid||||"}, nil,
+		},
 		"a local number": {
 			"name,email,phone\nAnn,a@example.com,030 5550144\n",
 			sheet.Choices{}, []string{"Ann|a@example.com|||"}, []string{`2 phone: "030 5550144" is left out: it is not in international format`},

@@ -3,6 +3,7 @@
 package names
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,6 +55,12 @@ func IsID(heading string) bool { return parse(heading).field == otherID }
 func IsPerson(heading string) bool {
 	p := parse(heading)
 	return p.field == 0 && p.seen == noun
+}
+
+// IsTotal reports whether a text is the label of a row of totals, such as "Grand total (12)".
+func IsTotal(text string) bool {
+	label := strings.TrimRight(Fold(text[:min(len(text), maxHeading)]), "0123456789")
+	return label != "" && slices.Contains(strings.Fields(totals), label)
 }
 
 // All returns the meanings of headings that stand side by side. "Nom", "Nome" and "Name" mean the last name beside a column of first names, and

@@ -142,6 +142,19 @@ func TestIsPerson(t *testing.T) {
 	}
 }
 
+// A row of totals has a label where the contacts have their names.
+func TestIsTotal(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Total": true, "TOTAL:": true, "Grand total (12)": true, "Gesamtsumme": true, "Sous-total": true, "Totaal 3": true,
+		"": false, "12": false, "Total Energies": false, "Soma": false, "Suma": false,
+	} {
+		if got := names.IsTotal(text); got != want {
+			t.Errorf("%.20q is a total: %v", text, got)
+		}
+	}
+}
+
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for heading, want := range map[string]string{"Straße": "strasse", "N° de Téléphone!": "ndetelephone", "Cœur_2": "coeur2", "": ""} {

@@ -19,6 +19,12 @@ func field(kinds words) word                { return word{kinds, 0, Unqualified}
 func ranked(kinds words, rank int) word     { return word{kinds, 0, rank} }
 func qualifier(allows words, rank int) word { return word{0, allows, rank} }
 
+// totals are the labels of rows of totals. "Suma" and "Soma" are also names of people.
+//
+//nolint:misspell // most words are not English
+const totals = "total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal " +
+	"somme totale totali totalegenerale totais totalgeral totales totaal eindtotaal"
+
 // vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian, Portuguese and Dutch.
 //
 //nolint:misspell // most words are not English

@@ -46,6 +46,9 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err
 			r.readCustom(field, cells[i])
 		}
 	}
+	if id == "" && r.isTotal() {
+		r.refuse(names.Name, "", fault.Field{Code: fault.CodeInvalidValue, Message: "is the label of a total: a contact with this name needs an email address, a phone number or a company"})
+	}
 	item, err = r.item()
 	p.aim(&item, id)
 	return item, r.warnings, err
@@ -103,6 +106,17 @@ type reading struct {
 	input    map[string]any
 	faults   fault.Fields // for which the row is refused
 	warnings []string
+}
+
+// isTotal reports whether the row has a total: no field of a contact but a name, which is the label of one.
+func (r *reading) isTotal() bool {
+	for _, field := range contact.Fields {
+		if _, found := r.input[field.Name]; found != (field.Name == names.Name) {
+			return false
+		}
+	}
+	name, _ := r.input[names.Name].(string)
+	return len(r.cells) > 1 && names.IsTotal(name)
 }
 
 // item returns the item for what was read. Optional values that do not fit are left out with a warning, unless the choices are strict.

@@ -64,6 +64,8 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 			target = ID
 		case target == "" && names.IsPerson(column) && isMostly(contact.Email, i, sample):
 			target = contact.Email
+		case target == "" && names.IsPerson(column) && !hasName(known, columns, meanings) && areNames(i, sample):
+			target = names.Name
 		}
 		switch {
 		case target == "" && !slices.Contains(written, column):
@@ -159,6 +161,28 @@ func fits(target string, column int, sample [][]string) bool {
 func isMostly(target string, column int, sample [][]string) bool {
 	like, values := count(looksLike[target], column, sample)
 	return 2*like > values
+}
+
+// hasName reports whether a column has names, or parts of them.
+func hasName(known, columns []string, meanings []names.Meaning) bool {
+	for i, column := range columns {
+		if target := cmp.Or(exactly(known, column), meanings[i].Field); target == names.Name || names.IsHalf(target) {
+			return true
+		}
+	}
+	return false
+}
+
+// areNames reports whether most values in a column are different names: two words or more, without digits. Those of a category repeat.
+func areNames(column int, sample [][]string) bool {
+	different := map[string]bool{}
+	_, values := count(func(value string) bool {
+		if !strings.ContainsAny(value, "@0123456789") && len(strings.Fields(value)) > 1 {
+			different[value] = true
+		}
+		return false
+	}, column, sample)
+	return 2*len(different) > values
 }
 
 // count returns how many values a column has, and how many of them are like some others.

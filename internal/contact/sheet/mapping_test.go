@@ -46,6 +46,20 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("below Subscriber is %q: got %+v (%v)", value, got, err)
 		}
 	}
+	for columns, want := range map[string]string{
+		"Customer;Email": "name;email", "Customer;Name": ";name", "Customer;Last name": ";lastName", "Notes;Email": ";email", "Attendee ID;Email": ";email",
+	} {
+		got, err := sheet.Suggest(app, strings.Split(columns, ";"), [][]string{{"Amy's Birds", "b@example.com and"}, {"Bo", ""}, {"Cy \"C\" Dee", ""}})
+		if err != nil || strings.Join(got.Mapping, ";") != want {
+			t.Errorf("names below %s: got %+v (%v)", columns, got, err)
+		}
+	}
+	for _, values := range [][]string{{"Ann", "Bob"}, {"1 A", "2 B"}, {"new one", "new one"}, {"", ""}} {
+		got, err := sheet.Suggest(app, []string{"Customer", "Email"}, [][]string{{values[0]}, {values[1]}})
+		if err != nil || got.Mapping[0] != "" {
+			t.Errorf("below Customer are %q: got %+v (%v)", values, got, err)
+		}
+	}
 	if targets, err := sheet.Targets(app); err != nil || !slices.Contains(targets, "id") || !slices.Contains(targets, "birthPlace") {
 		t.Errorf("the targets are %v, %v", targets, err)
 	}
