@@ -61,6 +61,12 @@ func TestFilesOfPrograms(t *testing.T) {
 			[]string{`2 email: the first valid value of a list counts; "a@example.com" left out`, `3 email: the first valid value of a list counts; "b@example.com" left out`,
 				`4 email: the first valid value of a list counts; "\"C, c@example.com d" left out`, `5 email: the first valid value of a list counts; "x, y" left out`},
 		},
+		"numbers that plus signs tell apart": {
+			"name,phone\nAnn,+49301 / +49302\nBob,+49303 or +49304/+49305\nCid,Tel. +49306\nDan,+49307 x1 | +49308\n", sheet.Choices{},
+			[]string{"Ann||+49301||", "Bob||+49303||", "Cid||+49306||", "Dan||+49308||"},
+			[]string{`2 phone: the first valid value of a list counts; "+49302" left out`, `3 phone: the first valid value of a list counts; "+49304, +49305" left out`,
+				`5 phone: the first valid value of a list counts; "+49307 x1" left out`},
+		},
 		"labels beside numbers": {
 			"name,phone\nAnn,Tel. +49301\nBob,+49302 (work)\nCid,Fax: +49303\n", sheet.Choices{},
 			[]string{"Ann||+49301||", "Bob||+49302||", "Cid||||"}, []string{`4 phone: "Fax: +49303" is left out`},

@@ -164,7 +164,8 @@ var vocabulary = []struct {
 		"facturacion direcciondefacturacion fatturazione indirizzodifatturazione faturamento enderecodefaturamento factuur factuuradres"},
 	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress lieferadresse lieferanschrift standardadresse livraison adressedelivraison " +
 		"envio direcciondeenvio spedizione indirizzodispedizione entrega enderecodeentrega verzending verzendadres afleveradres"},
-	{qualifier(firms, Unqualified), "associated related current legal nameof or oder ou od doyouworkfor areyoufrom doyourepresent"},
+	{qualifier(firms, Unqualified), "associated related current legal nameof doyouworkfor areyoufrom doyourepresent"},
+	{qualifier(firms|phone, Unqualified), "or oder ou od"},
 	{qualifier(firms, Unqualified), "zugeordnetes zugeordnete zugehoriges zugehoeriges associee asociada associata associada gekoppeld"},
 	{qualifier(firms, Unqualified), "beiwelchem beiwelcher inwelchem inwelcher welchesunternehmen arbeitensie arbeitestdu"},
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,7 +240,11 @@ func (r *reading) readListed(field string, read func(string) (string, *fault.Fie
 	var wrong *fault.Field
 	var invalid []string
 	for _, cell := range r.values(field) {
-		value, others, fault := readList(withoutJSON(bare(cell)), separators, read)
+		text := withoutJSON(bare(cell))
+		if field == contact.Phone {
+			text = apart(text)
+		}
+		value, others, fault := readList(text, separators, read)
 		if fault == nil {
 			r.take(field, value, invalid, wrong)
 			if len(others) > 0 {
@@ -310,6 +315,18 @@ func withoutJSON(cell string) string {
 	}
 	return strings.Join(texts, listSeparators[0])
 }
+
+// apart returns international numbers that only their plus signs tell apart, as in "+49301 / +49302", as a list.
+func apart(text string) string {
+	first, others, _ := strings.Cut(text, "+")
+	if !strings.Contains(others, "+") {
+		return text
+	}
+	return first + "+" + numberBegin.ReplaceAllString(others, "${1}"+listSeparators[0]+"+")
+}
+
+// numberBegin finds the end of a number and the beginning of another one, without a separator of lists between them.
+var numberBegin = regexp.MustCompile(`([^\s/|:;,])[\s/|]+\+`)
 
 // split returns the values of a list.
 func split(text, separator string) []string {
