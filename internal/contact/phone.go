@@ -74,7 +74,7 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 		text = found[1]
 	}
 	number, wrong := normalizePhone(text, 0)
-	if wrong != nil {
+	if wrong != nil && len(text) <= maxLabeled {
 		if plain, fault := normalizePhone(withoutLabel(text), 0); fault == nil && strings.HasPrefix(plain, "+") {
 			return plain, nil
 		}
@@ -91,6 +91,9 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 	}
 	return number, invalidPhone("is not a number of the country " + country + ", and not in international format, such as +4930123456")
 }
+
+// maxLabeled is the maximum length of a number with a label in bytes.
+const maxLabeled = 150
 
 // floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a separator of digits.
 var floatPattern = regexp.MustCompile(`^([0-9]{5,15})\.0$`)

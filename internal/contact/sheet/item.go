@@ -229,7 +229,7 @@ var listSeparators = []string{" ::: ", "\n", ";", ","}
 var emailSeparators = append(slices.Clone(listSeparators), "|", "/", " ")
 
 // maxListed is the maximum number of values of a list that are read.
-const maxListed = 1_000
+const maxListed = 100
 
 // readListed reads the first valid value of a field whose cells may be lists, and warns about the others of a list.
 func (r *reading) readListed(field string, read func(string) (string, *fault.Field)) {
@@ -262,7 +262,7 @@ func (r *reading) readListed(field string, read func(string) (string, *fault.Fie
 	}
 }
 
-// readList returns the first valid value of a text that may be a list, and the others of the list, or what is wrong with the text.
+// readList returns the first valid value of a text that may be a list, and the others of the list, or the errors in the text.
 func readList(text string, separators []string, read func(string) (string, *fault.Field)) (value string, others []string, wrong *fault.Field) {
 	value, wrong = read(text)
 	if wrong == nil {
@@ -273,7 +273,7 @@ func readList(text string, separators []string, read func(string) (string, *faul
 			continue
 		}
 		parts := split(text, separator)
-		for at, part := range parts {
+		for at, part := range parts[:min(len(parts), maxListed)] {
 			value, others, fault := readList(bare(part), separators[i+1:], read)
 			if fault == nil && value != "" {
 				return value, slices.Concat(parts[:at], others, parts[at+1:]), nil
@@ -330,7 +330,7 @@ var numberBegin = regexp.MustCompile(`([^\s/|:;,])[\s/|]+\+`)
 
 // split returns the values of a list.
 func split(text, separator string) []string {
-	parts := strings.SplitN(text, separator, maxListed)
+	parts := strings.SplitN(text, separator, maxListed+1)
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
