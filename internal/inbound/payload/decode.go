@@ -83,16 +83,6 @@ func (it *Item) finish() {
 	}
 }
 
-// isOnlyName reports whether the item is a new contact with nothing but a name.
-func (it *Item) isOnlyName() bool {
-	for name, value := range it.Fields {
-		if name != fieldName && value != nil {
-			return false
-		}
-	}
-	return it.Err == nil && it.Action == contact.Create && it.Fields[fieldName] != nil
-}
-
 // fail rejects the item because of one of its fields.
 func (it *Item) fail(wrong *fault.Field, field string) {
 	fields := fault.Fields{field: *wrong}
@@ -161,10 +151,6 @@ func (p *Payload) advise(root any) {
 		return
 	}
 	p.Note += " Choose the sender's preset, or set a mapping such as " + text + "."
-	if found.hasName() && !p.Batch && first.isOnlyName() {
-		first.fail(&fault.Field{Code: fault.CodeRequired, Message: "must be present: the name may be that of a form, since another one has an email address"}, FieldEmail)
-		return
-	}
 	first.Warnings = append(first.Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+text)
 }
 

@@ -242,6 +242,8 @@ func TestPlainItem(t *testing.T) {
 		{"an order's name", `{"name":"#1001","email":"a@example.com","Customer":{"email":"A@example.com","first_name":"Ada","last_name":"King"},"boss":{"email":"b@example.com","first_name":"Bo"}}`,
 			Item{Fields: fields("name", "Ada King", "email", "a@example.com"), Warnings: []string{`the name is that of "Customer", which has the same email address`},
 				Extra: fields("Customer", map[string]any{"email": "A@example.com", "first_name": "Ada", "last_name": "King"}, "boss", map[string]any{"email": "b@example.com", "first_name": "Bo"})}},
+		{"a name with the same address", `{"name":"Ada King","email":"a@example.com","customer":{"email":"a@example.com","first_name":"Ada"}}`,
+			Item{Fields: fields("name", "Ada King", "email", "a@example.com"), Extra: fields("customer", map[string]any{"email": "a@example.com", "first_name": "Ada"})}},
 		{"a company with the same address", `{"name":"Ada","email":"a@example.com","company":{"name":"AE","email":"a@example.com"}}`,
 			Item{Fields: fields("name", "Ada", "email", "a@example.com", "company", "AE")}},
 		{"several people", `{"contact":[{"name":"Ada","email":"a@example.com"}],"email":"b@example.com"}`,

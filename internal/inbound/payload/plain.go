@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -165,7 +166,7 @@ func (r *plainReading) takeName() {
 		parts[i], _ = value.(string)
 	}
 	whole, _ := r.Fields[fieldName].(string)
-	if key, name := r.namesake(); whole != "" && parts == [3]string{} && name != "" && name != whole {
+	if key, name := r.namesake(); isNumbered(whole) && parts == [3]string{} && name != "" {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
 		whole = name
 	}
@@ -178,8 +179,10 @@ func (r *plainReading) takeName() {
 	}
 }
 
-// namesake returns an object in the item with the same email address and a first or last name, such as an order's customer, and that name. The name
-// of an order is not a person's.
+// isNumbered reports whether a name is that of an order, such as "#1001": it has no letter.
+func isNumbered(name string) bool { return name != "" && !strings.ContainsFunc(name, unicode.IsLetter) }
+
+// namesake returns an object in the item with the same email address and a first or last name, such as an order's customer, and that name.
 func (r *plainReading) namesake() (first, name string) {
 	email, _ := r.Fields[FieldEmail].(string)
 	for key, v := range r.obj {

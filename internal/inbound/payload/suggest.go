@@ -24,8 +24,6 @@ type proposal struct {
 	elsewhere bool // the name is not beside the email address, but in one of the details
 }
 
-func (p *proposal) hasName() bool { return p.Fields[names.Name] != nil }
-
 // isAtTop reports whether the email address is a property of the payload itself.
 func (p *proposal) isAtTop() bool {
 	path, _ := p.Fields[names.Email].(string)

@@ -96,24 +96,6 @@ func TestNameElsewhere(t *testing.T) {
 	}
 }
 
-// The name of a form is not a contact's: a body with another name and an email address is refused.
-func TestNameOfAForm(t *testing.T) {
-	t.Parallel()
-	for body, refused := range map[string]bool{
-		`{"name":"Contact form","data":{"Name":"Ada","Email":"ada@example.com"}}`:                  true,
-		`{"name":"Ada","phone":"+44","boss":{"name":"Bo","email":"b@example.com"}}`:                false,
-		`{"name":"Ada","externalId":"7","boss":{"name":"Bo","email":"b@example.com"}}`:             false,
-		`[{"name":"Ada","boss":{"name":"Bo","email":"b@example.com"}}]`:                            false,
-		`{"name":"Ada","action":"delete","boss":{"name":"Bo","email":"b@example.com"}}`:            false,
-		`{"name":"Ada","support":{"email":"help@example.com"},"list":[{"email":"x@example.com"}]}`: false,
-	} {
-		p, err := Decode(asJSON, []byte(body), nil)
-		if err != nil || (p.Items[0].Err != nil) != refused || refused && !strings.Contains(p.Note, `{"email":"data.Email","name":"data.Name"}`) {
-			t.Errorf("%s gives %+v, %v", body, p, err)
-		}
-	}
-}
-
 // A payload that is read, or has no email address, gets no suggestion. If only its name is read, a warning has the suggestion.
 func TestNoSuggestion(t *testing.T) {
 	t.Parallel()
