@@ -220,6 +220,18 @@ func TestBatchIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+func TestLargestBatch(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	items := slices.Repeat([]string{`{"action":"create","contact":{"name":"Ada"}}`}, 1000)
+	if answer := client.Do("POST", batchPath, batchOf(items...)); answer.Status != http.StatusOK || strings.Count(string(answer.Body), `"created"`) < 1000 {
+		t.Errorf("1,000 items get %d %.200s", answer.Status, answer.Body)
+	}
+	if answer := client.Do("POST", batchPath, batchOf(append(items, items[0])...)); answer.Code() != "validation_failed" {
+		t.Errorf("1,001 items get %d %.200s", answer.Status, answer.Body)
+	}
+}
+
 // Ten items cost one request. A batch over the key's burst is rejected; one below it is not.
 func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()

@@ -76,10 +76,8 @@ func (s *server) answerHandshake(e *core.RequestEvent, webhook *inbound.Webhook,
 		return s.refuse(e, webhook, posted{}, wrong)
 	}
 	s.record(e, webhook, posted{body: []byte(shake.Kept)}, http.StatusOK, map[string]any{"handshake": shake.Sender})
-	header := e.Response.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
 	if shake.HookSecret != "" {
-		header.Set("X-Hook-Secret", shake.HookSecret)
+		e.Response.Header().Set("X-Hook-Secret", shake.HookSecret)
 	}
 	return e.Blob(http.StatusOK, shake.ContentType, []byte(shake.Body))
 }
