@@ -55,6 +55,10 @@ func TestMembersFollowNoRelations(t *testing.T) {
 		d.expect(400, client, "GET", recordsOf("tenants")+"/"+d.acme.tenant+"?expand=api_keys_via_tenant", "")
 		d.expect(400, client, "POST", "/api/collections/tenant_members/auth-refresh?expand=tenant.webhooks_via_tenant", "")
 	}
+	for query, want := range map[string]int{"?expand=tenant.api_keys_via_tenant": 400, "?expand=tenant": 200, "%": 400} {
+		d.expect(want, d.as(d.admin), "POST", "/api/batch",
+			`{"requests":[{"method":"POST","url":"`+recordsOf("webhooks")+query+`","body":{"tenant":"`+d.acme.tenant+`","url":"https://example.com","events":["contact.created"]}}]}`)
+	}
 	d.expect(200, d.as(d.viewer), "GET", recordsOf("webhooks")+"?filter="+url.QueryEscape(`(name ~ "a.b" || url ~ 'c\'d') && tenant = 'x'`), "")
 }
 

@@ -30,6 +30,7 @@ func TestCallsAreCounted(t *testing.T) {
 	testkit.NewClient(t, f.base, "cmk_wrong").Do("GET", contactsPath, "")
 	testkit.NewClient(t, f.base, "").Do("BREW", contactsPath, "")
 	client.Do("POST", "/api/hooks/secret", "{}") // not an API request
+	client.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Accept", "application/json, text/event-stream")
 
 	revoked, expired := endedKeys(t, f)
 
@@ -68,7 +69,7 @@ func TestCallsAreCounted(t *testing.T) {
 		"a revoked one":  {revoked, "PATCH /x 401 invalid_api_key\n", activity.Calls{Answered: 1, Refused: 1}},
 		"an expired one": {expired, "GET  401 invalid_api_key\n", activity.Calls{Answered: 1, Refused: 1}},
 		"the key": {keyID(client.Header.Get("X-API-Key")), "PUT /by-external-id/… 400 validation_failed\nGET  400 invalid_parameter\n" +
-			"GET /… 404 not_found\nGET /0mm8yqpxck3w9xa 404 not_found\n", activity.Calls{Answered: 2, Refused: 4}},
+			"GET /… 404 not_found\nGET /0mm8yqpxck3w9xa 404 not_found\n", activity.Calls{Answered: 3, Refused: 4}},
 		"one that may only read": {keyID(reader.Header.Get("X-API-Key")), "POST  403 insufficient_permission\n", activity.Calls{Refused: 1}},
 		"none":                   {"", "GET  401 invalid_api_key\nother  405 method_not_allowed\nGET  401 invalid_api_key\n", activity.Calls{Refused: 3}},
 	} {
@@ -82,7 +83,7 @@ func TestCallsAreCounted(t *testing.T) {
 	for _, call := range slowest {
 		paths[strings.TrimPrefix(call.Path, contactsPath)]++
 	}
-	if err != nil || !maps.Equal(paths, map[string]int{"": 3, "/0mm8yqpxck3w9xa": 1, "/…": 1, "/by-external-id/…": 1}) {
+	if err != nil || !maps.Equal(paths, map[string]int{"": 3, "/mcp": 1, "/0mm8yqpxck3w9xa": 1, "/…": 1, "/by-external-id/…": 1}) {
 		t.Errorf("the slowest are %v (%v)", slowest, err)
 	}
 	calls, err := activity.FailedCalls(f.App, keyID(client.Header.Get("X-API-Key")), now)
