@@ -170,7 +170,7 @@ func evaluate[T any](b *browser, expression string) T {
 // wait waits until the expression is true.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(timeout)
+	deadline, pause := time.Now().Add(timeout), 20*time.Millisecond
 	for {
 		met, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && met {
@@ -179,7 +179,8 @@ func (b *browser) wait(what, expression string) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("timed out waiting for %s (%v); the page shows:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
 		}
-		time.Sleep(30 * time.Millisecond) // there is no event for "anything on the page has changed"
+		time.Sleep(pause) // there is no event for "anything on the page has changed"
+		pause = min(pause*3/2, 200*time.Millisecond)
 	}
 }
 
