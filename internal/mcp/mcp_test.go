@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/pocketbase/pocketbase/core"
@@ -29,7 +30,8 @@ type installation struct {
 
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	app := testkit.NewApp(t)
+	now := time.Now() // stopped for limits: what was spent of them never comes back
+	app := testkit.NewAppAt(t, func() time.Time { return now })
 	return &installation{app, testkit.Serve(t, app), testkit.Tenant(t, app, "Acme")}
 }
 
