@@ -179,7 +179,7 @@ func (b *browser) wait(what, expression string) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("timed out waiting for %s (%v); the page shows:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
 		}
-		time.Sleep(pause) // there is no event for "anything on the page has changed"
+		time.Sleep(pause) // no event reports every change of a page
 		pause = min(pause*3/2, 200*time.Millisecond)
 	}
 }

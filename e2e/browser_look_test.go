@@ -78,7 +78,7 @@ func (b *browser) fits(name string) {
 	}
 }
 
-// shot saves a screenshot in a directory that is not committed; in continuous integration, where nobody looks at it, only that of a failed test.
+// shot saves a screenshot in a directory that is not committed. In continuous integration, it does so only for failed tests.
 func (b *browser) shot(name string) {
 	if os.Getenv("CI") == "true" && !b.t.Failed() {
 		return

@@ -80,7 +80,7 @@ func jobCount(t *testing.T) int {
 		}
 		return count
 	}
-	return testenv.Count(fewContacts, 5_000)
+	return testenv.Count(fewContacts, 10_000)
 }
 
 // job is the shared state of the clients of the main job.

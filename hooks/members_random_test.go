@@ -198,7 +198,7 @@ func TestRandomRequestsOfMembers(t *testing.T) {
 	}
 	testkit.FanOut(t, d.app) // as the server does
 	before := c.stored()
-	for range testenv.Count(400, 5_000) {
+	for range testenv.Count(400, 20_000) {
 		c.send([]*core.Record{d.admin, d.viewer, d.link, nil}[c.IntN(4)])
 	}
 	if after := c.stored(); after != before {

@@ -19,7 +19,7 @@ func newAPI(t *testing.T) (*testkit.Client, *fixture) {
 	return serve(t, testkit.NewApp(t))
 }
 
-// newStoppedAPI is newAPI with a stopped clock for limits: what was spent of them never comes back.
+// newStoppedAPI is newAPI with a stopped clock: spent limits do not refill.
 func newStoppedAPI(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
 	now := time.Now()

@@ -21,7 +21,7 @@ import (
 type failing struct {
 	route.Replica
 	before, after, acknowledge error // of the first call of Holds, of later ones, and of Acknowledge
-	held                       int   // calls of Holds
+	held, acknowledged         int   // calls of Holds and of Acknowledge
 }
 
 func (f *failing) Holds() error {
@@ -32,7 +32,10 @@ func (f *failing) Holds() error {
 	return f.after
 }
 
-func (f *failing) Acknowledge(context.Context) error { return f.acknowledge }
+func (f *failing) Acknowledge(context.Context) error {
+	f.acknowledged++
+	return f.acknowledge
+}
 
 func (f *failing) NewestVisibleEvent(context.Context) (*string, error) { return nil, f.acknowledge }
 
@@ -64,11 +67,12 @@ func TestResponsesWaitForTheReplica(t *testing.T) {
 		code         fault.Code // "" for the response of the handler
 	}{
 		{"a write", "POST", &failing{}, succeed, 201, ""},
+		{"a stream of writes", "POST", &failing{}, stream, 200, ""},
 		{"a write that the replica does not have", "POST", &failing{acknowledge: lost}, succeed, 503, fault.Unreplicated},
 		{"a stream of writes that the replica does not have", "POST", &failing{acknowledge: lost}, stream, 503, fault.Unreplicated},
 		{"a condition that the stored version fails", "PATCH", &failing{acknowledge: lost}, fail(fault.PreconditionFailed), 503, fault.Unreplicated},
 		{"a contact that is not there", "DELETE", &failing{acknowledge: lost}, fail(fault.NotFound), 503, fault.Unreplicated},
-		{"an error by itself", "POST", &failing{acknowledge: lost}, fail(fault.RateLimited), 429, fault.RateLimited},
+		{"an error that tells of no stored data", "POST", &failing{acknowledge: lost}, fail(fault.RateLimited), 429, fault.RateLimited},
 		{"a key that may not write", "POST", &failing{acknowledge: lost}, fail(fault.Forbidden), 403, fault.Forbidden},
 		{"a failure", "POST", &failing{acknowledge: lost}, fail(fault.Internal), 500, fault.Internal},
 		{"a read", "GET", &failing{acknowledge: lost}, succeed, 201, ""},
@@ -94,6 +98,9 @@ func TestResponsesWaitForTheReplica(t *testing.T) {
 			served.ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), c.method, path, nil))
 			if got.Code != c.want || !strings.Contains(got.Body.String(), string(c.code)) {
 				t.Errorf("got %d %s", got.Code, got.Body)
+			}
+			if c.replica.acknowledged > 1 {
+				t.Errorf("it was acknowledged %d times", c.replica.acknowledged)
 			}
 			for _, name := range []string{"ETag", "Location"} {
 				if c.want >= 400 && got.Header().Get(name) != "" {

@@ -30,11 +30,8 @@ func TestReadEmail(t *testing.T) {
 		"A <" + strings.Repeat("a", 250) + "@b.example>": "must have at most 254 characters",
 	} {
 		got, wrong := contact.ReadEmail(text)
-		if wrong != nil {
-			got = wrong.Message
-		}
-		if !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%q is %q, want %q", text, got, want)
+		if wrong == nil && got != want || wrong != nil && (want == "" || !strings.HasPrefix(wrong.Message, want)) {
+			t.Errorf("%q is %q, %v, want %q", text, got, wrong, want)
 		}
 	}
 }

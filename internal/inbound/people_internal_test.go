@@ -27,7 +27,7 @@ func TestUnescapeJSON(t *testing.T) {
 	}
 }
 
-// A body with the type of a form may be JSON, in which a plus sign is no space.
+// A body with the content type of a form may be JSON, where a plus sign is not a space.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -30,7 +30,7 @@ type installation struct {
 
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	now := time.Now() // stopped for limits: what was spent of them never comes back
+	now := time.Now() // a stopped clock: spent limits do not refill
 	app := testkit.NewAppAt(t, func() time.Time { return now })
 	return &installation{app, testkit.Serve(t, app), testkit.Tenant(t, app, "Acme")}
 }

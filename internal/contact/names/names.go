@@ -60,7 +60,7 @@ func IsPerson(heading string) bool {
 // IsTotal reports whether a text is the label of a row of totals, such as "Grand total (12)".
 func IsTotal(text string) bool {
 	label := strings.TrimRight(Fold(text[:min(len(text), maxHeading)]), "0123456789")
-	return label != "" && slices.Contains(strings.Fields(totals), label)
+	return label != "" && slices.Contains(totals, label)
 }
 
 // All returns the meanings of headings that stand side by side. "Nom", "Nome" and "Name" mean the last name beside a column of first names, and

@@ -1,5 +1,7 @@
 package names
 
+import "strings"
+
 // maxJoined is the maximum number of parts of a heading that are one entry of the vocabulary.
 const maxJoined = 5
 
@@ -22,8 +24,8 @@ func qualifier(allows words, rank int) word { return word{0, allows, rank} }
 // totals are the labels of rows of totals. "Suma" and "Soma" are also names of people.
 //
 //nolint:misspell // most words are not English
-const totals = "total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal " +
-	"somme totale totali totalegenerale totais totalgeral totales totaal eindtotaal"
+var totals = strings.Fields("total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal " +
+	"somme totale totali totalegenerale totais totalgeral totales totaal eindtotaal")
 
 // vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian, Portuguese and Dutch.
 //

@@ -225,7 +225,7 @@ func (r *reading) line(field, value string) string {
 // listSeparators separate the values of a list in a cell, the most specific first.
 var listSeparators = []string{" ::: ", "\n", ";", ","}
 
-// emailSeparators also separate addresses, of which none has a space.
+// emailSeparators separate email addresses, which contain no spaces.
 var emailSeparators = append(slices.Clone(listSeparators), "|", "/", " ")
 
 // maxListed is the maximum number of values of a list that are read.

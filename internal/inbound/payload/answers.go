@@ -91,7 +91,7 @@ func labelOf(question map[string]any) string {
 	return ""
 }
 
-// isForm reports whether a list has nothing but questions, of which one has a label and an answer.
+// isForm reports whether a list contains only questions, at least one of which has a label and an answer.
 func isForm(list []any) bool {
 	isAnswered := false
 	for _, el := range list {

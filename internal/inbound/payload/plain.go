@@ -166,9 +166,11 @@ func (r *plainReading) takeName() {
 		parts[i], _ = value.(string)
 	}
 	whole, _ := r.Fields[fieldName].(string)
-	if key, name := r.namesake(); isNumbered(whole) && parts == [3]string{} && name != "" {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
-		whole = name
+	if isNumbered(whole) && parts == [3]string{} {
+		if key, name := r.namesake(); name != "" {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
+			whole = name
+		}
 	}
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
