@@ -74,7 +74,7 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 		text = found[1]
 	}
 	number, wrong := normalizePhone(text, 0)
-	if wrong != nil && len(text) <= maxLabeled {
+	if wrong != nil {
 		if plain, fault := normalizePhone(withoutLabel(text), 0); fault == nil && strings.HasPrefix(plain, "+") {
 			return plain, nil
 		}
@@ -86,7 +86,7 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 		return number, invalidPhone("is not in international format, such as +4930123456; to read national numbers, set a country")
 	}
 	country = CountryCode(country)
-	if parsed := national(number, country); parsed != nil {
+	if parsed := national(withoutLabel(number), country); parsed != nil {
 		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
 	return number, invalidPhone("is not a number of the country " + country + ", and not in international format, such as +4930123456")
@@ -98,21 +98,23 @@ const maxLabeled = 150
 // floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a separator of digits.
 var floatPattern = regexp.MustCompile(`^([0-9]{5,15})\.0$`)
 
-// withoutLabel returns an international number without invisible characters, and without a word for telephones before or behind it, such as "Mobile:"
-// or "(home)". That of a fax machine is not a telephone number.
+// withoutLabel returns a number without invisible characters, and without a word for telephones before or behind it, such as "Mobile:" or
+// "(home)". It returns "" if there is another word: the number of a fax machine is not a telephone number.
 func withoutLabel(text string) string {
+	if len(text) > maxLabeled {
+		return ""
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
 		}
 		return r
 	}, text)
-	label, number, _ := strings.Cut(text, "+")
-	end := strings.LastIndexAny(number, "0123456789") + 1
-	if !isPhoneLabel(label) || !isPhoneLabel(number[end:]) {
-		return text
+	begin, end := strings.IndexAny(text, "+0123456789"), strings.LastIndexAny(text, "0123456789")+1
+	if begin < 0 || begin >= end || !isPhoneLabel(text[:begin]) || !isPhoneLabel(text[end:]) {
+		return ""
 	}
-	return "+" + number[:end]
+	return text[begin:end]
 }
 
 // isPhoneLabel reports whether a text says at most which telephone a number is of.
