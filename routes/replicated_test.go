@@ -72,7 +72,7 @@ func TestResponsesWaitForTheReplica(t *testing.T) {
 		{"a stream of writes that the replica does not have", "POST", &failing{acknowledge: lost}, stream, 503, fault.Unreplicated},
 		{"a condition that the stored version fails", "PATCH", &failing{acknowledge: lost}, fail(fault.PreconditionFailed), 503, fault.Unreplicated},
 		{"a contact that is not there", "DELETE", &failing{acknowledge: lost}, fail(fault.NotFound), 503, fault.Unreplicated},
-		{"an error that tells of no stored data", "POST", &failing{acknowledge: lost}, fail(fault.RateLimited), 429, fault.RateLimited},
+		{"an error without stored data", "POST", &failing{acknowledge: lost}, fail(fault.RateLimited), 429, fault.RateLimited},
 		{"a key that may not write", "POST", &failing{acknowledge: lost}, fail(fault.Forbidden), 403, fault.Forbidden},
 		{"a failure", "POST", &failing{acknowledge: lost}, fail(fault.Internal), 500, fault.Internal},
 		{"a read", "GET", &failing{acknowledge: lost}, succeed, 201, ""},
