@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testkit/openapi"
 )
 
 // Answer is a response that has been read to its end.
@@ -92,7 +94,7 @@ func (c *Client) Do(method, path, body string, header ...string) *Answer {
 	}
 	answer := ReadAnswer(c.TB, response)
 	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") || strings.HasPrefix(path, "/api/integrations/") {
-		ValidateExchange(c.TB, request, []byte(body), response, answer.Body)
+		openapi.ValidateExchange(c.TB, request, []byte(body), response, answer.Body)
 	}
 	return answer
 }

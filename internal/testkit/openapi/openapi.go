@@ -1,4 +1,6 @@
-package testkit
+// Package openapi validates exchanges of tests against the OpenAPI document. It is apart from testkit because its library takes long to
+// compile, and testkit is compiled again after most changes of the program.
+package openapi
 
 import (
 	"bytes"
@@ -35,32 +37,32 @@ import (
 // GET. Credentials are ignored.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
-	description, err := loadOpenAPI()
+	described, err := load()
 	if err != nil {
 		tb.Fatalf("loading api/openapi.yaml: %v", err)
 		return // reached only with a fake tb
 	}
-	faults := description.check(openAPIRequest(req, reqBody), res, resBody)
+	faults := described.check(withBody(req, reqBody), res, resBody)
 	if len(faults) > 0 {
 		tb.Errorf("%s %s answered %d, which is not as api/openapi.yaml describes it:\n  - %s\nthe body was: %s",
 			req.Method, req.URL.RequestURI(), res.StatusCode, strings.Join(faults, "\n  - "), excerpt(resBody))
 	}
 }
 
-// openAPI is the document with its validator. The library resolves schemas lazily, so its calls need the lock.
-type openAPI struct {
+// document is api/openapi.yaml with its validator. The library resolves schemas lazily, so its calls need the lock.
+type document struct {
 	mu        sync.Mutex
 	model     *v3.Document
 	options   *config.ValidationOptions
 	validator validator.Validator
 }
 
-var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
-	document, err := libopenapi.NewDocument(api.YAML())
+var load = sync.OnceValues(func() (*document, error) {
+	parsed, err := libopenapi.NewDocument(api.YAML())
 	if err != nil {
 		return nil, err
 	}
-	built, err := document.BuildV3Model()
+	built, err := parsed.BuildV3Model()
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +79,15 @@ var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
 		config.WithoutSecurityValidation(),
 		config.WithPathTree(radix.BuildPathTree(model)),
 	)
-	return &openAPI{
+	return &document{
 		model:     model,
 		options:   options,
 		validator: validator.NewValidatorFromV3Model(model, config.WithExistingOpts(options)),
 	}, nil
 })
 
-// openAPIRequest returns a copy of the request with its body.
-func openAPIRequest(req *http.Request, body []byte) *http.Request {
+// withBody returns a copy of the request with its body.
+func withBody(req *http.Request, body []byte) *http.Request {
 	req = req.Clone(req.Context())
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) // which the validator cannot decode
 	req.Body, req.GetBody = io.NopCloser(bytes.NewReader(body)), nil
@@ -100,7 +102,7 @@ func openAPIRequest(req *http.Request, body []byte) *http.Request {
 }
 
 // check returns a sentence for each difference between an exchange and the document.
-func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []string {
+func (o *document) check(req *http.Request, res *http.Response, body []byte) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
@@ -130,7 +132,7 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 }
 
 // findPath returns the described path of the request and its template, or nil.
-func (o *openAPI) findPath(req *http.Request) (*v3.PathItem, string) {
+func (o *document) findPath(req *http.Request) (*v3.PathItem, string) {
 	item, _, template := paths.FindPath(req, o.model, o.options)
 	// the library matches "/contacts/" with "/contacts", but the router does not
 	if strings.Count(req.URL.EscapedPath(), "/") != strings.Count(template, "/") {
@@ -140,7 +142,7 @@ func (o *openAPI) findPath(req *http.Request) (*v3.PathItem, string) {
 }
 
 // checkUndescribed checks the response to a path or method that is not in the document.
-func (o *openAPI) checkUndescribed(what string, allowed []int, req *http.Request, res *http.Response, body []byte) []string {
+func (o *document) checkUndescribed(what string, allowed []int, req *http.Request, res *http.Response, body []byte) []string {
 	if !slices.Contains(allowed, res.StatusCode) {
 		return []string{fmt.Sprintf("%s is not described, so its status must be one of %v", what, allowed)}
 	}
@@ -163,7 +165,7 @@ func responseFor(operation *v3.Operation, status int) *v3.Response {
 
 // checkResponse checks headers, media type and body. It does not use the library's check of a whole response, which decodes headers as JSON, so
 // that an ETag loses its quotes, and accepts an empty body instead of the described one.
-func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *http.Response, body []byte) []string {
+func (o *document) checkResponse(described *v3.Response, req *http.Request, res *http.Response, body []byte) []string {
 	faults := o.checkHeaders(described, res)
 	if req.Method == http.MethodHead {
 		return faults // a recorder has the body that net/http does not send
@@ -196,7 +198,7 @@ func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *
 	return append(faults, checkErrorCodes(described, body)...)
 }
 
-func (o *openAPI) checkHeaders(described *v3.Response, res *http.Response) (faults []string) {
+func (o *document) checkHeaders(described *v3.Response, res *http.Response) (faults []string) {
 	for name, header := range described.Headers.FromOldest() {
 		values := res.Header.Values(name)
 		if len(values) == 0 {
