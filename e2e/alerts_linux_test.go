@@ -266,7 +266,7 @@ func TestMetrics(t *testing.T) {
 // In a real Prometheus, each alert fires when its fault occurs, and not before.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "waits for each alert of a real Prometheus; the tests of the rules need no server")
 	m := startMonitored(t)
 	s, p := m.server, m.prometheus
 	admin := s.signIn()

@@ -137,7 +137,7 @@ func TestNATSFaults(t *testing.T) {
 // With a stream on three servers, nothing is lost when the leader is killed.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "starts three NATS servers; one server is enough for the other tests of NATS")
 	nodes := startNATSCluster(t, "n0", "n1", "n2")
 	stream := nodes["n0"].stream(t, jetstream.StreamConfig{Replicas: 3})
 	info, err := stream.Info(t.Context())

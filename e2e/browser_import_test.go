@@ -97,7 +97,7 @@ func TestBrowserImportReadsAgain(t *testing.T) {
 // A running import can be watched and cancelled.
 func TestBrowserImportIsCancelled(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "imports until it is cancelled; the tests of imports cancel without a browser")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	s := i.serve()

@@ -99,7 +99,7 @@ func forgotten(b *browser, i *installation, secret string) {
 
 func TestBrowserKeyLife(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "repeats in a browser what the tests of keys do without one")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	old := str(t, i.one("key", "create", tenant, "--name", "website"), "key")

@@ -20,7 +20,7 @@ const (
 // The pages are usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
 func TestBrowserUnderLoad(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "fills a database with 100,000 deliveries")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")

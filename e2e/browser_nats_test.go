@@ -11,7 +11,7 @@ import (
 // A stream can be a receiver, and can be tested like any other.
 func TestBrowserNATS(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "starts a NATS server only to look at its page; the tests of NATS need no browser")
 	broker := startNATS(t)
 	stream := broker.stream(t, jetstream.StreamConfig{})
 	i := newInstallation(t).superuser()

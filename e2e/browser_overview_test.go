@@ -67,7 +67,7 @@ func TestBrowserOverview(t *testing.T) {
 // What is wrong alike with webhooks of a tenant is one line, which names the tenant.
 func TestBrowserProblemsAreGrouped(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "makes ten webhooks fail only to look at one line")
 	i := newInstallation(t).superuser()
 	for _, name := range []string{"Acme", "Umbrella"} {
 		tenant := str(t, i.one("tenant", "create", name), "id")

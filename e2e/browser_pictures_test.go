@@ -14,7 +14,7 @@ import (
 // attempted, and a command that sends the same request.
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "fills charts with failing deliveries, and runs the shown command in a shell")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")

@@ -86,7 +86,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 // From an empty directory to the first event on the screen, without leaving the browser.
 func TestBrowserFirstEvent(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "repeats in a browser what the test of the first event does without one")
 	i := newInstallation(t).superuser()
 	s := i.serve()
 	b := s.newBrowser().signIn(s)

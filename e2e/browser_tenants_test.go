@@ -81,7 +81,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 // A moving tenant is shown as closed, and its disabled switch shows the reason.
 func TestBrowserMovingTenant(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "moves a tenant only to look at its page; the tests of moves look at the API")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	i.must("tenant", "freeze", tenant)

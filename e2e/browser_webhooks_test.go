@@ -14,7 +14,7 @@ import (
 // The life of a webhook: it is created with headers, edited, disabled and enabled, gets a new secret, and is deleted.
 func TestBrowserWebhookLife(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "walks through nine dialogs, which the tests of the API reach without a browser")
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	s := i.serve()

@@ -43,7 +43,7 @@ func TestCandidate(t *testing.T) {
 	if os.Getenv(candidateEnv) != "" {
 		length = time.Duration(envCount(t, candidateEnv, 1)) * time.Minute
 	} else {
-		testenv.Long(t)
+		testenv.Long(t, "puts a release candidate under load for minutes")
 	}
 	every := min(killEvery, length/4)
 	hostile := newHostile(t)

@@ -16,7 +16,7 @@ import (
 // Code that is generated from the OpenAPI document of a server compiles, and does the main job with that server.
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "runs other generators of clients with Node.js, and compiles what they generate")
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", tenant, "--name", "clients"), "key")

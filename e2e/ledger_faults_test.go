@@ -12,7 +12,7 @@ import (
 // The audit of the tests that kill the server detects each kind of loss, which this test causes.
 func TestAuditSeesLosses(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "checks the audit of the tests that kill the server, not the program")
 	c := newCrew(t)
 	c.env = []string{"CONTACTBASE_RETENTION_DAYS=1"}
 	s := c.serve()

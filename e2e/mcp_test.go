@@ -124,7 +124,7 @@ func (n inspector) run(key string, args ...string) outcome {
 
 func TestInspector(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "installs the MCP Inspector with npm")
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	key := str(t, i.one("key", "create", "Acme"), "key")

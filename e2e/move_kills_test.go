@@ -17,7 +17,7 @@ import (
 // After a kill, an import can be continued, so that everything is imported once, or deleted.
 func TestMoveSurvivesKills(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "imports 20,000 contacts again after each kill")
 	const contacts = 20_000
 	a, tenant, archive, passphrase := exported(t, contacts)
 	b := newInstallation(t)
@@ -86,7 +86,7 @@ func (i *installation) nothingLeft() {
 // continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "kills an export and an import at ten random moments each")
 	const contacts, rounds = 3_000, 10
 	a, tenant, archive, passphrase := filled(t, contacts)
 	began, whole := time.Now(), archive+"-whole"

@@ -193,7 +193,7 @@ func TestShippedClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "Go" {
-				testenv.Long(t)
+				testenv.Long(t, "installs the TypeScript client with npm; its own tests run it, too")
 			}
 			c := client(t)
 			receiver := freeAddress(t)
@@ -206,7 +206,7 @@ func TestShippedClients(t *testing.T) {
 			})
 			t.Run("kills", func(t *testing.T) {
 				t.Parallel()
-				testenv.Long(t)
+				testenv.Long(t, "kills the server many times under each client")
 				checkKills(t, c)
 			})
 		})

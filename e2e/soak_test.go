@@ -25,7 +25,7 @@ func soakTime(t *testing.T) time.Duration {
 	if os.Getenv(soakEnv) != "" {
 		return time.Duration(envCount(t, soakEnv, 1)) * time.Minute
 	}
-	testenv.Long(t)
+	testenv.Long(t, "puts a server under load for minutes")
 	return shortSoak
 }
 

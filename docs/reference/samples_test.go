@@ -151,7 +151,7 @@ func goStatements(r request) string {
 // The TypeScript examples fit the types of the client that is shipped.
 func TestTypeScriptSamples(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "runs the TypeScript compiler, which needs Node.js; TestGoSamples compiles the others")
 	client, err := filepath.Abs("../../clients/typescript")
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ const (
 // last run, and keeps the result.
 func TestNewFieldInTheServer(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
+	testenv.Long(t, "compiles the server with an additional field")
 	module, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,12 @@ const allEnv = "CONTACTBASE_TEST_ALL"
 // All reports whether all tests run in full.
 func All() bool { return os.Getenv(allEnv) == "1" }
 
-// Long skips a long test, unless all tests run.
-func Long(tb testing.TB) {
+// Long skips a long test, unless all tests run. The reason, a constant, says what takes long, and which quick test guards the same if its
+// name does not tell. TestLongTests lists the reasons.
+func Long(tb testing.TB, reason string) {
 	tb.Helper()
 	if !All() {
-		tb.Skip("a long test, which runs with " + allEnv + "=1")
+		tb.Skip("a long test, which runs with " + allEnv + "=1: it " + reason)
 	}
 }
 

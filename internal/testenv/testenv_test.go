@@ -17,7 +17,7 @@ func TestSwitch(t *testing.T) {
 		skipped := true
 		t.Run("long", func(t *testing.T) {
 			defer func() { skipped = t.Skipped() }()
-			testenv.Long(t)
+			testenv.Long(t, "is one")
 		})
 		if skipped == all {
 			t.Errorf("with %q a test that takes long is skipped: %v", value, skipped)
