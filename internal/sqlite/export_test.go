@@ -4,15 +4,47 @@ import (
 	"context"
 	"database/sql/driver"
 	"path/filepath"
+	"sync"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+	"modernc.org/sqlite"
 
 	"contactbase/internal/sqlite/physical"
 )
 
 // ConnectRecording is Connect, and calls record with the text of each statement that a connection of data.db compiles.
 func ConnectRecording(record func(text string)) core.DBConnectFunc {
+	return connectThrough(func(raw physical.Raw) driver.Conn { return recordingConnection{raw, record} })
+}
+
+// ConnectCounting is Connect. pages returns how many pages of data.db all connections have read so far, from their caches or from the file: the
+// work of statements, on any machine. No statement may run meanwhile.
+func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
+	var mu sync.Mutex
+	var opened []sqlite.DBStatus
+	connect = connectThrough(func(raw physical.Raw) driver.Conn {
+		mu.Lock()
+		defer mu.Unlock()
+		opened = append(opened, raw.(sqlite.DBStatus))
+		return raw
+	})
+	return connect, func() (count int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, connection := range opened {
+			for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
+				if read, _, err := connection.Status(counter, false); err == nil {
+					count += read
+				}
+			}
+		}
+		return count
+	}
+}
+
+// connectThrough is Connect, and wraps each connection of data.db that the driver opens.
+func connectThrough(wrap func(physical.Raw) driver.Conn) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
 			return core.DefaultDBConnect(path)
@@ -20,23 +52,23 @@ func ConnectRecording(record func(text string)) core.DBConnectFunc {
 		db, err := open(path, Normal, readerStatements, writerStatements)
 		if err == nil {
 			c := db.DB().Driver().(pooled).connector
-			c.driver = recordingDriver{c.driver, record}
+			c.driver = wrappingDriver{c.driver, wrap}
 		}
 		return db, err
 	}
 }
 
-type recordingDriver struct {
+type wrappingDriver struct {
 	driver.Driver
-	record func(text string)
+	wrap func(physical.Raw) driver.Conn
 }
 
-func (d recordingDriver) Open(name string) (driver.Conn, error) {
+func (d wrappingDriver) Open(name string) (driver.Conn, error) {
 	opened, err := d.Driver.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return recordingConnection{opened.(physical.Raw), d.record}, nil
+	return d.wrap(opened.(physical.Raw)), nil
 }
 
 type recordingConnection struct {
