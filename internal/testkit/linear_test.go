@@ -1,0 +1,82 @@
+package testkit
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Linear lets linear work and sorting pass, and finds quadratic work, while other processes keep all processors busy.
+func TestLinear(t *testing.T) { // not beside other tests, because it measures the process
+	if os.Getenv("CONTACTBASE_TEST_BUSY") != "" {
+		for {
+			runtime.Gosched()
+		}
+	}
+	for range 4 {
+		busy := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLinear$", "-test.timeout=1m")
+		busy.Env = append(os.Environ(), "CONTACTBASE_TEST_BUSY=1", "GOMAXPROCS=1")
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = busy.Wait() }) // the context has ended
+	}
+	shuffled := func(n int) []byte {
+		text := make([]byte, n)
+		for i := range text {
+			text[i] = byte(i * i >> 3)
+		}
+		return text
+	}
+	for what, c := range map[string]struct {
+		run  func([]byte)
+		want string
+	}{
+		"linear":      {func(text []byte) { _ = bytes.ToUpper(text) }, ""},
+		"many parts":  {func(text []byte) { _ = bytes.Split(text, nil) }, ""},
+		"buffer":      {func(text []byte) { _, _ = bytes.NewReader(text).WriteTo(new(bytes.Buffer)) }, ""},
+		"sorting":     {func(text []byte) { slices.Sort(wide(text)) }, ""},
+		"comparisons": {pairs, kinds[0]},
+		"copies": {func(text []byte) {
+			whole := ""
+			for _, c := range text {
+				whole += string(rune(c))
+			}
+		}, kinds[1]},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := &recorder{TB: t}
+			Linear(r, shuffled, c.run)
+			if failed := strings.Join(r.failures, ""); (failed != "") != (c.want != "") || !strings.Contains(failed, c.want) {
+				t.Errorf("got %q, want %q", failed, c.want)
+			}
+		})
+	}
+}
+
+// wide returns numbers that are in no order.
+func wide(text []byte) []uint32 {
+	numbers, seed := make([]uint32, len(text)), uint32(1)
+	for i, c := range text {
+		seed = seed*1664525 + 1013904223 + uint32(c)
+		numbers[i] = seed
+	}
+	return numbers
+}
+
+// pairs compares each byte with each other one.
+func pairs(text []byte) {
+	same := 0
+	for _, a := range text {
+		for _, b := range text {
+			if a == b {
+				same++
+			}
+		}
+	}
+	runtime.KeepAlive(same)
+}
