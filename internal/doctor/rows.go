@@ -1,72 +1,13 @@
 package doctor
 
 import (
-	"cmp"
 	"database/sql"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
-	"contactbase/internal/tenant"
 )
-
-// ownership is a column with the ids of the rows that own a table's rows.
-type ownership struct {
-	table, column, owner, key, advice string
-	shared                            bool // whether a row may have no owner
-}
-
-func ownerships() []ownership {
-	list := []ownership{{
-		table: "contacts", column: "id", owner: "_contactSearch", key: "contact",
-		advice: "they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
-	}}
-	for _, table := range tenant.Tables {
-		if table.Deletion == tenant.ByTrigger && table.Key != nil {
-			continue // one row for each tenant
-		}
-		for _, column := range slices.Sorted(maps.Keys(table.Owners)) {
-			list = append(list, ownership{table: table.Name, column: column, owner: table.Owners[column], key: "id", shared: table.Shared})
-		}
-	}
-	return list
-}
-
-// orphans counts rows without an owner. A running server is still removing those of recent deletions.
-func (x *examination) orphans() error {
-	leaving, err := sqlite.Value[int](x.data, "SELECT count(*) FROM _deletions")
-	if err != nil {
-		return err
-	}
-	if leaving > 0 {
-		x.add("orphans", Warning, fmt.Sprintf("data of %d deleted records is still being removed", leaving), "let the server run, then check again")
-		return nil
-	}
-	faults := 0
-	for _, o := range ownerships() {
-		lost := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, o.key, o.owner)
-		if o.shared {
-			lost += " AND " + o.column + " <> ''"
-		}
-		count, err := sqlite.Value[int](x.data, "SELECT count(*) "+lost)
-		if err != nil {
-			return err
-		}
-		if count == 0 {
-			continue
-		}
-		faults++
-		advice := cmp.Or(o.advice, "back up, stop the program, and delete them with sqlite3: DELETE "+lost)
-		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
-	}
-	if faults == 0 {
-		x.add("orphans", OK, "every row has its owner", "")
-	}
-	return nil
-}
 
 // clockSlack is how far two clocks may differ unnoticed.
 const clockSlack = time.Minute
