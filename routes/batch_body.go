@@ -2,12 +2,9 @@ package routes
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -17,13 +14,7 @@ import (
 	"contactbase/routes/envelope"
 )
 
-const (
-	maxBatchProperties = 16 // far more than a batch has
-
-	largeBatch      = 256 << 10 // bytes
-	maxLargeBatches = 2         // of a tenant, at a time
-	maxBatchWait    = 10 * time.Second
-)
+const maxBatchProperties = 16 // far more than a batch has
 
 const (
 	countBatchMiddlewareID = "contactbaseCountBatch"
@@ -45,13 +36,6 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 			caller := identity(e)
 			if err := s.limits.Check(e, caller); err != nil {
 				return err
-			}
-			if e.Request.ContentLength < 0 || e.Request.ContentLength > largeBatch {
-				end, err := s.large.begin(e.Request.Context(), caller.TenantID)
-				if err != nil {
-					return err
-				}
-				defer end()
 			}
 			items, raw, err := readBatch(e)
 			if err := s.limits.SpendBatch(e, caller, items); err != nil {
@@ -137,53 +121,4 @@ func eachValue(raw []byte, start json.Delim, name func(*json.Decoder) error, val
 		}
 	}
 	return nil
-}
-
-// largeBatches limits how many large batches of a tenant are in memory at a time. Others wait.
-type largeBatches struct {
-	mu      sync.Mutex
-	tenants map[string]*largeOfTenant
-}
-
-// largeOfTenant exists as long as a request uses it.
-type largeOfTenant struct {
-	users   int
-	running chan struct{}
-}
-
-// begin waits until the tenant may send another large batch, which lasts until end is called.
-func (l *largeBatches) begin(ctx context.Context, tenant string) (end func(), err error) {
-	l.mu.Lock()
-	of := l.tenants[tenant]
-	if of == nil {
-		of = &largeOfTenant{running: make(chan struct{}, maxLargeBatches)}
-		l.tenants[tenant] = of
-	}
-	of.users++
-	l.mu.Unlock()
-	leave := func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if of.users--; of.users == 0 {
-			delete(l.tenants, tenant)
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, maxBatchWait)
-	defer cancel()
-	select {
-	case of.running <- struct{}{}:
-		return func() {
-			<-of.running
-			leave()
-		}, nil
-	case <-ctx.Done():
-		leave()
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil, ctx.Err()
-		}
-		return nil, &fault.Error{
-			Code: fault.RateLimited, RetryAfter: time.Second,
-			Message: fmt.Sprintf("This tenant sends too many large batches at a time. Send at most %d.", maxLargeBatches),
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"strconv"
@@ -71,47 +70,4 @@ func allocated(do func()) float64 {
 	do()
 	runtime.ReadMemStats(&after)
 	return float64(after.TotalAlloc - before.TotalAlloc)
-}
-
-// A tenant has two large batches in memory at a time; others wait for one of them to end, or leave with their client.
-func TestLargeBatchesTakeTurns(t *testing.T) {
-	t.Parallel()
-	large := &largeBatches{tenants: map[string]*largeOfTenant{}}
-	var ends []func()
-	for range maxLargeBatches {
-		end, err := large.begin(t.Context(), "own")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends = append(ends, end)
-	}
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := large.begin(gone, "own"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a client that has gone gets %v", err)
-	}
-	if end, err := large.begin(t.Context(), "other"); err != nil {
-		t.Errorf("another tenant waits: %v", err)
-	} else {
-		end()
-	}
-	began := make(chan func())
-	go func() {
-		end, err := large.begin(t.Context(), "own")
-		if err != nil {
-			t.Error(err)
-		}
-		began <- end
-	}()
-	select {
-	case <-began:
-		t.Error("a third one does not wait")
-	default:
-	}
-	ends[0]()
-	(<-began)()
-	ends[1]()
-	if len(large.tenants) != 0 {
-		t.Errorf("it remembers %d tenants", len(large.tenants))
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/body"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
@@ -47,18 +48,21 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return err
 	}
 	sent := posted{contentType: e.Request.Header.Get("Content-Type")}
-	body, err := readPosted(e)
+	raw, err := readPosted(e)
+	if isUnderWay(err) {
+		return err
+	}
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	if shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), body); shake != nil {
+	if shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), raw); shake != nil {
 		return s.answerHandshake(e, webhook, shake, wrong)
 	}
-	if err := verifyPosted(e, webhook, body); err != nil {
+	if err := verifyPosted(e, webhook, raw); err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	sent.body = body
-	key, err := deliveryKey(webhook, e.Request.Header, body)
+	sent.body = raw
+	key, err := deliveryKey(webhook, e.Request.Header, raw)
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
@@ -89,12 +93,18 @@ type posted struct {
 }
 
 func readPosted(e *core.RequestEvent) ([]byte, error) {
-	body, err := envelope.ReadBody(e, payload.MaxBody)
+	raw, err := envelope.ReadBody(e, payload.MaxBody)
 	encoding := strings.Join(e.Request.Header.Values("Content-Encoding"), ", ")
 	if err == nil && encoding != "" && !strings.EqualFold(encoding, "identity") {
 		err = fault.New(fault.UnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
 	}
-	return body, err
+	return raw, err
+}
+
+// isUnderWay reports whether a body was given up while it came. A server that receives too much does not store that, too.
+func isUnderWay(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && (f.Code == fault.RateLimited || f.Code == fault.RequestTimeout)
 }
 
 // verifyPosted checks the signature if the webhook has a secret.
@@ -161,6 +171,7 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
+	body.CountFor(e.Request, body.Senders(webhook.TenantID))
 	return webhook, nil
 }
 

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 	"github.com/pocketbase/pocketbase/tools/security"
 
+	"contactbase/internal/body"
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/mcp"
@@ -50,7 +52,12 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 		Priority: order.ErrorsWritten,
 		Func: func(e *core.RequestEvent) error {
 			if !ours(e.Request.URL.Path) {
-				return foreign(e, e.Next())
+				sent := sentBody(e)
+				err := e.Next()
+				if sent != nil && err != nil { // PocketBase reports it as an invalid request
+					err = cmp.Or(sent.Err(), err)
+				}
+				return foreign(e, err)
 			}
 			id := e.Request.Header.Get(requests.IDHeader)
 			if !saneRequestID.MatchString(id) || holdsCredential.MatchString(id) {
@@ -223,6 +230,7 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error
 		var found *credential.Identity
 		if found, err = s.keyring.Look(e.App, key, time.Now()); err == nil {
 			e.Set(callerKey, found.KeyID)
+			body.CountFor(e.Request, body.Tenant(found.TenantID))
 			return found, nil
 		}
 		if ended := (*credential.EndedKeyError)(nil); errors.As(err, &ended) {

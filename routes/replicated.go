@@ -60,7 +60,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 // rejected earlier and failures do not.
 func waits(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge,
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusTooManyRequests:
 		return false
 	default:

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
+	"contactbase/internal/body"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -46,7 +47,6 @@ type server struct {
 	document *document
 	models   *mcp.Server
 	feed     *feed.Feed
-	large    *largeBatches
 }
 
 // Bind registers all routes and middlewares.
@@ -62,6 +62,7 @@ func Bind(app core.App, config route.Config) {
 		Permit:     func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
 		Background: drain.background,
 	})
+	bodies := body.NewLedger(config.Bodies)
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		s := &server{
 			Config:   config,
@@ -74,10 +75,9 @@ func Bind(app core.App, config route.Config) {
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
-			large:    &largeBatches{tenants: map[string]*largeOfTenant{}},
 		}
 		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
-		e.Router.Bind(s.countMembers(app), plainQueries(app), emailChanges(app), boundBodies(), boundForms(), s.memberReads())
+		e.Router.Bind(s.countMembers(app), plainQueries(app), emailChanges(app), boundBodies(), s.memberReads())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -91,7 +91,7 @@ func Bind(app core.App, config route.Config) {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		e.Server.Handler = refuseUnclean(ownRequest(e.Server.Handler))
+		e.Server.Handler = refuseUnclean(bodies.Handler(e.Server.Handler))
 		return nil
 	})
 }

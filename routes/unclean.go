@@ -21,18 +21,6 @@ func refuseUnclean(router http.Handler) http.Handler {
 	})
 }
 
-// ownRequest gives the router a copy of the request. PocketBase replaces the body, which would hide from net/http that part of it was
-// not read: the connection would stay open, and the rest of the body would be the next request.
-func ownRequest(router http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		own := *r
-		router.ServeHTTP(w, &own)
-		if own.MultipartForm != nil {
-			_ = own.MultipartForm.RemoveAll() // net/http does so for its own request only
-		}
-	})
-}
-
 // uncleanPrefix returns our prefix of a path that is not clean and is below it, before or after cleaning; "" for any other. An
 // encoded slash or dot in a segment, such as an external id, is clean.
 func uncleanPrefix(address *url.URL) string {

@@ -27,6 +27,7 @@ const (
 	CodeInsufficientPermission = "insufficient_permission"
 	CodeNotFound               = "not_found"
 	CodeMethodNotAllowed       = "method_not_allowed"
+	CodeRequestTimeout         = "request_timeout"
 	CodeIdempotencyKeyInUse    = "idempotency_key_in_use"
 	CodeCursorExpired          = "cursor_expired"
 	CodePreconditionFailed     = "precondition_failed"

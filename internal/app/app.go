@@ -17,6 +17,7 @@ import (
 	"contactbase/hooks"
 	"contactbase/internal/activity"
 	"contactbase/internal/backup"
+	"contactbase/internal/body"
 	"contactbase/internal/broker"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/search"
@@ -57,6 +58,7 @@ type Config struct {
 	Upgrade      *upgrade.Upgrade // of the data directory; nil for one that reports nothing
 	Replica      *replica.Replica // of the data directory; nil for none
 	Now          func() time.Time // the clock of the limits of requests; nil for the system's
+	Bodies       body.Limits      // of bodies under way; the zero value is body.DefaultLimits
 }
 
 // App is the program without its command line.
@@ -86,6 +88,8 @@ func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
 	config.Bounds = cmp.Or(config.Bounds, tenant.DefaultBounds)
+	config.Bodies = cmp.Or(config.Bodies, body.DefaultLimits)
+	config.Bodies.MinFree = max(config.Bodies.MinFree, config.MinFreeDisk)
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -130,7 +134,8 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	registry.MustRegister(member.NewMetrics(a.App)...)
 	routes.Bind(a.App, route.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports, Now: config.Now,
+		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
+		Now: config.Now, Bodies: config.Bodies,
 	})
 	dashboard.Bind(a.App, config.Version)
 	if config.Public != nil {

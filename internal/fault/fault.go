@@ -30,6 +30,7 @@ const (
 	MissingPermission    Code = "insufficient_permission"
 	NotFound             Code = "not_found"              // 404
 	MethodNotAllowed     Code = "method_not_allowed"     // 405
+	RequestTimeout       Code = "request_timeout"        // 408
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
 	InUse                Code = "in_use"
 	KeyNotActive         Code = "key_not_active"

@@ -71,10 +71,8 @@ const (
 
 	// SignInsCounted is directly outside PocketBase's rate limit, to count also what that refuses.
 	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 1
-	// BodiesBounded refuses large bodies, directly outside PocketBase's limit.
+	// BodiesBounded reads the bodies of requests to PocketBase, directly outside its limit.
 	BodiesBounded = apis.DefaultBodyLimitMiddlewarePriority - 1
-	// FormsBounded refuses large forms, directly inside that limit, which bounds what it reads.
-	FormsBounded = apis.DefaultBodyLimitMiddlewarePriority + 1
 )
 
 // Record: a record was written.

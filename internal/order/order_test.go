@@ -47,7 +47,7 @@ func TestPocketBase(t *testing.T) {
 			RequestsObserved, ErrorsWritten, RequestsDrained, WritesRefused, ResponsesHeld, apis.DefaultPanicRecoverMiddlewarePriority,
 			apis.DefaultLoadAuthTokenMiddlewarePriority, ActorKnown, MembersLimited, MembersRestricted, MembersRead,
 			apis.DefaultSuperuserIPsWhitelistMiddlewarePriority, SignInsCounted, apis.DefaultRateLimitMiddlewarePriority,
-			BodiesBounded, apis.DefaultBodyLimitMiddlewarePriority, FormsBounded,
+			BodiesBounded, apis.DefaultBodyLimitMiddlewarePriority,
 		},
 		"backup": {BackupNoticed, BackupCounted, 0, BackupReplaced},
 		"stop": {

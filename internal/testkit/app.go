@@ -19,6 +19,7 @@ import (
 	"github.com/pocketbase/pocketbase/tests"
 
 	program "contactbase/internal/app"
+	"contactbase/internal/body"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
 )
@@ -70,6 +71,15 @@ func NewAppAt(tb testing.TB, now func() time.Time) *tests.TestApp {
 	tb.Helper()
 	config := wiring(nil)
 	config.Now = now
+	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), config)
+	return app
+}
+
+// NewBoundedApp is NewApp with bounds of its own for bodies under way.
+func NewBoundedApp(tb testing.TB, limits body.Limits) *tests.TestApp {
+	tb.Helper()
+	config := wiring(nil)
+	config.Bodies = limits
 	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), config)
 	return app
 }

@@ -2,47 +2,40 @@ package envelope
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/body"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
 
-const (
-	// MaxUserBody is the largest body of members, and of records of other auth collections, in bytes.
-	MaxUserBody = 1 << 20
-
-	// MaxUnread is how much of a body that is too large is still received, in bytes. If the connection closed while the client is sending,
-	// the response would be lost.
-	MaxUnread = apis.DefaultMaxBodySize
-)
+// MaxUserBody is the largest body of members, and of records of other auth collections, in bytes.
+const MaxUserBody = 1 << 20
 
 // ErrNotUTF8 is the error of a body that is not UTF-8.
 var ErrNotUTF8 = InvalidJSON("The request body must be valid UTF-8.")
 
-// ReadBody reads the body of the request up to limit bytes.
+// ReadBody reads the body of the request up to limit bytes. It may be called again.
 func ReadBody(e *core.RequestEvent, limit int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(e.Request.Body, limit+1))
-	if err != nil {
-		return nil, InvalidJSON("The request body ended early. Send the request again.")
+	raw, err := body.Of(e.Request).Bytes(e.Request.Context(), limit)
+	return raw, ReadError(err)
+}
+
+// ReadError returns the fault of a body that could not be read, nil without a cause.
+func ReadError(cause error) error {
+	if known := (*fault.Error)(nil); cause == nil || errors.As(cause, &known) || errors.Is(cause, context.Canceled) {
+		return cause
 	}
-	if int64(len(body)) > limit {
-		if _, err := io.CopyN(io.Discard, e.Request.Body, MaxUnread); err != nil && !errors.Is(err, io.EOF) {
-			return nil, InvalidJSON("The request body ended early. Send the request again.")
-		}
-		return nil, fault.New(fault.PayloadTooLarge, fmt.Sprintf("The request body must have at most %d bytes.", limit))
-	}
-	return body, nil
+	return &fault.Error{Code: fault.InvalidJSON, Message: "The request body ended early. Send the request again.", Cause: cause}
 }
 
 // ReadJSON reads a body that is one JSON object. Numbers stay json.Number.

@@ -40,6 +40,7 @@ var statuses = map[fault.Code]int{
 	fault.MissingPermission:    http.StatusForbidden,
 	fault.NotFound:             http.StatusNotFound,
 	fault.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	fault.RequestTimeout:       http.StatusRequestTimeout,
 	fault.IdempotencyKeyInUse:  http.StatusConflict,
 	fault.InUse:                http.StatusConflict,
 	fault.KeyNotActive:         http.StatusConflict,

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
+	"contactbase/internal/body"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
@@ -41,19 +41,21 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	tenantID := values.Get("tenant")
+	if _, err := e.App.FindRecordById(tenant.CollectionName, tenantID); err != nil {
+		return err
+	}
+	if err := imports.CheckQuota(e.App, tenantID); err != nil {
+		return err
+	}
 	file, err := receiveSheet(e)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	end, err := s.uploads.Begin(values.Get("tenant"))
-	if err != nil {
-		return err
-	}
-	defer end()
 	ctx, stop := whileSignedIn(e)
 	defer stop()
-	stored, err := imports.Store(ctx, e.App, values.Get("tenant"), source, file)
+	stored, err := imports.Store(ctx, e.App, tenantID, source, file)
 	if err != nil {
 		return err
 	}
@@ -74,23 +76,19 @@ func sourceOf(values url.Values) (imports.Source, error) {
 	return source, nil
 }
 
-// receiveSheet returns the uploaded file once all of it has arrived. The caller closes it.
+// receiveSheet returns the uploaded file once all of it has arrived, and it is its turn to be read. The caller closes it.
 func receiveSheet(e *core.RequestEvent) (*xlsx.Temporary, error) {
-	file, err := xlsx.NewTemporary(e.App.DataDir())
+	folder := e.App.DataDir()
+	file, err := xlsx.NewTemporary(folder)
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(file, http.MaxBytesReader(nil, e.Request.Body, maxSheet))
+	err = body.Of(e.Request).Save(e.Request.Context(), file, folder, maxSheet)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err == nil {
 		return file, nil
-	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that is still sending gets the response
-		err = fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))
 	}
 	return nil, errors.Join(err, file.Close())
 }

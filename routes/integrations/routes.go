@@ -10,21 +10,19 @@ import (
 	"contactbase/internal/inbound"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
-	"contactbase/routes/limit"
 	"contactbase/routes/route"
 )
 
 // server holds what the routes share.
 type server struct {
 	route.Config
-	lists   *list.Reader
-	uploads *limit.Uploads
-	merge   func(*core.RequestEvent) error // merges contacts of a tenant
+	lists *list.Reader
+	merge func(*core.RequestEvent) error // merges contacts of a tenant
 }
 
 // Routes returns the routes of superusers and members.
 func Routes(config route.Config, lists *list.Reader, merge func(*core.RequestEvent) error) []route.Route {
-	return (&server{config, lists, &limit.Uploads{}, merge}).routes()
+	return (&server{config, lists, merge}).routes()
 }
 
 // The tables of the records that members may name.

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/body"
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
@@ -82,6 +83,7 @@ func (s scope) Admit(limits *limit.Limits) []*hook.Handler[*core.RequestEvent] {
 		Id: "contactbaseAdmit",
 		Func: func(e *core.RequestEvent) error {
 			if e.HasSuperuserAuth() {
+				body.CountFor(e.Request, s.actsFor(e))
 				return e.Next()
 			}
 			if err := s.admitMember(e, limits); err != nil {
@@ -107,6 +109,7 @@ func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 		}
 	}
 	if !reads(e) {
+		body.CountFor(e.Request, body.Tenant(tenantOf(e)))
 		if err := reloadMember(e, s.streams); err != nil {
 			return err
 		}
@@ -117,11 +120,25 @@ func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 	return s.checkNames(e)
 }
 
+// actsFor returns the tenant that a superuser's request names in its address, or the superuser.
+func (s scope) actsFor(e *core.RequestEvent) body.Owner {
+	for _, r := range s.names {
+		id := e.Request.PathValue("id")
+		if r.in == inQuery {
+			id = e.Request.URL.Query().Get(r.name)
+		}
+		if r.table == tenantsTable && r.in != inBody && id != "" {
+			return body.Tenant(id)
+		}
+	}
+	return body.Superuser(e.Auth.Id)
+}
+
 // reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked meanwhile changes
 // nothing. It leaves a body that streams to the handler.
 func reloadMember(e *core.RequestEvent, streams bool) error {
 	if !streams {
-		if _, err := envelope.ReadBody(e, envelope.MaxUserBody); err != nil { // PocketBase lets handlers read it again
+		if _, err := envelope.ReadBody(e, envelope.MaxUserBody); err != nil { // handlers read it again
 			return err
 		}
 	}

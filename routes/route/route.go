@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/body"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
@@ -57,6 +58,7 @@ type Config struct {
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
 	Now        func() time.Time       // the clock of the limits
+	Bodies     body.Limits
 
 	Registerer prometheus.Registerer // for the metrics; nil for none
 	Log        *slog.Logger          // for rejected, failed and slow requests; nil for none

@@ -3,6 +3,8 @@ package imports
 import (
 	"fmt"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
@@ -20,14 +22,21 @@ const (
 // usedSQL returns how many bytes the imports of the tenant ?1 count. Of one that has ended, only the refusals are left.
 const usedSQL = "SELECT coalesce(sum(?2 + iif(`status` IN ('done', 'cancelled', 'dryRun'), `bytes` * `rowsRefused` / max(`total`, 1), `bytes`)), 0) FROM `_imports` WHERE `tenant` = ?1"
 
+// CheckQuota returns an error if the imports of a tenant take up Quota: it then need not upload another file.
+func CheckQuota(app core.App, tenantID string) error {
+	return checkQuota(sqlite.Direct(app.ConcurrentDB()), tenantID, Quota)
+}
+
+func (s *storage) checkQuota(tx sqlite.Reader) error { return checkQuota(tx, s.tenant, s.quota) }
+
 // checkQuota returns an error if the imports of the tenant take up the quota.
-func (s *storage) checkQuota(tx sqlite.Reader) error {
-	used, err := sqlite.Value[int64](tx, usedSQL, s.tenant, importBytes)
+func checkQuota(tx sqlite.Reader, tenantID string, quota int64) error {
+	used, err := sqlite.Value[int64](tx, usedSQL, tenantID, importBytes)
 	if err != nil {
-		return fmt.Errorf("reading the size of the imports of the tenant %s: %w", s.tenant, err)
+		return fmt.Errorf("reading the size of the imports of the tenant %s: %w", tenantID, err)
 	}
-	if used >= s.quota {
-		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The imports of this tenant take more than %d MiB. Start or cancel those that wait, and upload the file again.", s.quota>>20))
+	if used >= quota {
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The imports of this tenant take more than %d MiB. Start or cancel those that wait, and upload the file again.", quota>>20))
 	}
 	return nil
 }

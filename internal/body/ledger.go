@@ -1,0 +1,152 @@
+package body
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"contactbase/internal/disk"
+	"contactbase/internal/fault"
+)
+
+// Limits are the bounds of all bodies that are under way.
+type Limits struct {
+	Memory, Files int64 // received bytes that are kept in memory and in files
+	Shares        int64 // one owner may have 1/Shares of them
+
+	Silence time.Duration // without a byte, after which a body is given up
+	Grace   time.Duration // of waiting for bytes, after which Rate counts
+	Rate    int64         // bytes per second, on average
+	Turn    time.Duration // how long a body that has arrived waits to be decoded
+
+	MinFree uint64 // bytes that files leave free on the disk
+}
+
+// DefaultLimits are the limits of the program.
+var DefaultLimits = Limits{
+	Memory: 64 << 20, Files: 512 << 20, Shares: 4,
+	Silence: 10 * time.Second, Grace: 30 * time.Second, Rate: 8 << 10, Turn: 10 * time.Second,
+}
+
+// spaceInterval is how many bytes are written to files until the space of the disk is read again.
+const spaceInterval = 1 << 20
+
+// retryAfter is when a refused client should send its body again.
+const retryAfter = 5 * time.Second
+
+// Owner is who the bytes of a body count for.
+type Owner struct{ kind, id string }
+
+// Tenant is the owner of what a tenant's keys and members send, and superusers who act for it.
+func Tenant(id string) Owner { return Owner{"tenant", id} }
+
+// Senders is the owner of what the inbound webhooks of a tenant receive. Whoever has the address of one cannot stop the tenant's keys.
+func Senders(tenant string) Owner { return Owner{"senders", tenant} }
+
+// Superuser is the owner of what a superuser sends who acts for no tenant.
+func Superuser(id string) Owner { return Owner{"superuser", id} }
+
+// Address is the owner of what a client without a token sends.
+func Address(ip string) Owner {
+	address, err := netip.ParseAddr(ip)
+	if err != nil || address.Unmap().Is4() {
+		return Owner{"address", ip}
+	}
+	network, _ := address.WithZone("").Prefix(64) // one client may have all of its addresses
+	return Owner{"address", network.String()}
+}
+
+func addressOf(hostAndPort string) Owner {
+	host, _, _ := net.SplitHostPort(hostAndPort)
+	return Address(host)
+}
+
+// Ledger counts what has arrived of all bodies whose requests run.
+type Ledger struct {
+	limits   Limits
+	decoding *turns // of bodies in memory, by their bytes
+	files    *turns // of files that are read
+
+	mu     sync.Mutex
+	all    held
+	owners map[Owner]held // without zeros
+	unseen int64          // bytes written to files since the space of the disk was read
+}
+
+// held is what bodies hold, in bytes.
+type held struct{ memory, files int64 }
+
+// NewLedger returns a ledger with these limits.
+func NewLedger(limits Limits) *Ledger {
+	return &Ledger{
+		limits:   limits,
+		decoding: &turns{capacity: maxDecoded, each: maxDecoded, timeout: limits.Turn, refusal: rateLimited("Other large bodies are being read.", time.Second)},
+		files:    &turns{capacity: allFiles, each: ownFiles, keepsOne: true, timeout: limits.Turn, refusal: rateLimited("Other files are being read.", time.Second)},
+		owners:   map[Owner]held{},
+	}
+}
+
+// patience returns how long to wait for the next byte of a body.
+func (l *Ledger) patience(waited time.Duration, arrived int64) time.Duration {
+	earned := time.Duration(float64(arrived) / float64(l.limits.Rate) * float64(time.Second))
+	return min(l.limits.Silence, max(l.limits.Grace, earned)-waited)
+}
+
+// count counts bytes of a body, and returns an error if they are more than it may have.
+func (l *Ledger) count(b *Body, bytes int64) *fault.Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.owners[b.owner]
+	switch b.keeps {
+	case inMemory:
+		b.counted.memory, own.memory, l.all.memory = b.counted.memory+bytes, own.memory+bytes, l.all.memory+bytes
+	case inFile:
+		b.counted.files, own.files, l.all.files = b.counted.files+bytes, own.files+bytes, l.all.files+bytes
+		l.unseen += bytes
+	case nowhere:
+		return nil
+	}
+	l.owners[b.owner] = own
+	switch {
+	case own.memory*l.limits.Shares > l.limits.Memory, own.files*l.limits.Shares > l.limits.Files:
+		return rateLimited("You are sending too many large bodies at the same time.", retryAfter)
+	case l.all.memory > l.limits.Memory, l.all.files > l.limits.Files:
+		return rateLimited("The server is receiving too many large bodies.", retryAfter)
+	}
+	return nil
+}
+
+// free ends the counting of a body.
+func (l *Ledger) free(b *Body) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.owners[b.owner]
+	own.memory, own.files = own.memory-b.counted.memory, own.files-b.counted.files
+	if l.owners[b.owner] = own; own == (held{}) {
+		delete(l.owners, b.owner)
+	}
+	l.all.memory, l.all.files = l.all.memory-b.counted.memory, l.all.files-b.counted.files
+	b.counted = held{}
+}
+
+// checkSpace returns an error if the file of a body would fill its disk. Most times, it only counts.
+func (l *Ledger) checkSpace(b *Body) error {
+	if b.keeps != inFile || l.limits.MinFree == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	look := b.arrived == 0 || l.unseen >= spaceInterval
+	if look {
+		l.unseen = 0
+	}
+	l.mu.Unlock()
+	if !look {
+		return nil
+	}
+	space, err := disk.Of(b.folder)
+	if err == nil && space.Free < l.limits.MinFree {
+		err = rateLimited("The server has too little disk space to receive a file.", retryAfter)
+	}
+	return err
+}
