@@ -2119,6 +2119,7 @@ export interface components {
          *     | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
          *     | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
          *     | 405 | `method_not_allowed` | Use a method from the header `Allow` |
+         *     | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
@@ -2134,7 +2135,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -3622,6 +3623,36 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /**
+         * @description `request_timeout`: nothing of the body came for 10 seconds, or less than 8 KiB a second on average. The connection
+         *     closes, and nothing was written: send the request again.
+         */
+        RequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `request_timeout`: nothing of the body came for 10 seconds, or less than 8 KiB a second on average. The connection
+         *     closes, and nothing was written: send the request again.
+         */
+        PlainRequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description `payload_too_large`: the body exceeds 4 MiB, an item exceeds 64 KiB, or the batch costs more requests than the key's burst. */
         BatchTooLarge: {
             headers: {
@@ -3651,9 +3682,9 @@ export interface components {
             };
         };
         /**
-         * @description `rate_limited`: your key or all keys of your tenant together have used up their requests, or your address has sent
-         *     too many invalid keys. Wait for
-         *     `Retry-After` seconds, then retry with backoff.
+         * @description `rate_limited`: your key or all keys of your tenant together have used up their requests, are sending too many large
+         *     bodies at the same time, or your address has sent too many invalid keys. Wait for `Retry-After` seconds, then retry
+         *     with backoff.
          */
         RateLimited: {
             headers: {
@@ -3802,7 +3833,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `rate_limited`: too many requests. Wait for `Retry-After` seconds. */
+        /** @description `rate_limited`: too many requests, or too many large bodies at the same time. Wait for `Retry-After` seconds. */
         PlainRateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4441,6 +4472,7 @@ export interface operations {
             400: components["responses"]["InvalidNewContact"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyKeyInUse"];
             413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
@@ -4552,6 +4584,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ContactNotFound"];
+            408: components["responses"]["RequestTimeout"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
@@ -4603,6 +4636,7 @@ export interface operations {
             400: components["responses"]["InvalidBatch"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyKeyInUse"];
             413: components["responses"]["BatchTooLarge"];
             415: components["responses"]["ContactMediaType"];
@@ -4668,6 +4702,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ContactNotFound"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["MergeConflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContactTooLarge"];
@@ -4748,6 +4783,7 @@ export interface operations {
             400: components["responses"]["InvalidUpsert"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
@@ -4991,6 +5027,7 @@ export interface operations {
             400: components["responses"]["InboundInvalid"];
             401: components["responses"]["InboundUnauthorized"];
             403: components["responses"]["InboundForbidden"];
+            408: components["responses"]["PlainRequestTimeout"];
             409: components["responses"]["InboundInUse"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["InboundMediaType"];
@@ -5080,6 +5117,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             409: components["responses"]["TooManyRotations"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
@@ -5128,6 +5166,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -5216,6 +5255,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             409: components["responses"]["KeyNotActive"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
@@ -5299,6 +5339,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["PreviewMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -5384,6 +5425,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["PreviewMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -5744,6 +5786,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -5852,6 +5895,7 @@ export interface operations {
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -5940,6 +5984,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -5987,6 +6032,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -6703,6 +6749,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             409: components["responses"]["RelationInUse"];
             412: components["responses"]["MergePreconditionFailed"];
             413: components["responses"]["AdminTooLarge"];
@@ -6752,6 +6799,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];

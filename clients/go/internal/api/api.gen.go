@@ -70,6 +70,7 @@ const (
 	ErrorCodePayloadTooLarge        ErrorCode = "payload_too_large"
 	ErrorCodePreconditionFailed     ErrorCode = "precondition_failed"
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
+	ErrorCodeRequestTimeout         ErrorCode = "request_timeout"
 	ErrorCodeStandby                ErrorCode = "standby"
 	ErrorCodeTenantMoving           ErrorCode = "tenant_moving"
 	ErrorCodeTooManyRotations       ErrorCode = "too_many_rotations"
@@ -143,6 +144,7 @@ type BatchError struct {
 	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
 	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
+	// | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
@@ -352,6 +354,7 @@ type EntityTag = string
 // | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
 // | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 // | 405 | `method_not_allowed` | Use a method from the header `Allow` |
+// | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
@@ -383,6 +386,7 @@ type ErrorDetail struct {
 	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
 	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
+	// | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
@@ -638,6 +642,9 @@ type PreconditionFailed = ErrorResponse
 
 // RateLimited The shape of every error.
 type RateLimited = ErrorResponse
+
+// RequestTimeout The shape of every error.
+type RequestTimeout = ErrorResponse
 
 // Unauthorized The shape of every error.
 type Unauthorized = ErrorResponse
