@@ -27,8 +27,8 @@ func sentBody(e *core.RequestEvent) *body.Body {
 	return body.Of(e.Request)
 }
 
-// boundBodies reads bodies before PocketBase does, which would keep a copy in memory, and decode any size before it looks at its rules: that takes
-// up to fifty times the size. Routes below our prefixes read their own bodies.
+// boundBodies reads bodies before PocketBase does, which would keep a copy in memory, and decode any size before it
+// looks at its rules: that takes up to fifty times the size. Routes below our prefixes read their own bodies.
 func boundBodies() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseBoundBodies",
@@ -87,7 +87,8 @@ func unreadableBody(cause error) error {
 	return apis.NewBadRequestError("The request body could not be read.", cause)
 }
 
-// filesLimit returns PocketBase's limit of a form that writes a record of a collection with files, 0 for any other request.
+// filesLimit returns PocketBase's limit of a form that writes a record of a collection with files, 0 for any other
+// request.
 func filesLimit(e *core.RequestEvent) int64 {
 	method, path, _ := strings.Cut(e.Request.Pattern, " ")
 	if method != http.MethodPost && method != http.MethodPatch || !strings.HasPrefix(path, "/api/collections/{collection}/records") {

@@ -30,7 +30,8 @@ type door struct {
 	superuser     bool
 }
 
-// tableRoutes reads the rows of a function that returns a table of routes, unless they read no body. Superusers says which only they may call.
+// tableRoutes reads the rows of a function that returns a table of routes, unless they read no body. Superusers says
+// which only they may call.
 func tableRoutes(t *testing.T, file, function string) (rows []door, superusers []bool) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

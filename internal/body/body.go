@@ -1,5 +1,5 @@
-// Package body reads the bodies of requests: all of them, whoever sends them and whatever reads them. What has arrived of a body counts
-// until its request has ended, and a body that stalls is given up.
+// Package body reads the bodies of requests: all of them, whoever sends them and whatever reads them. What has arrived
+// of a body counts until its request has ended, and a body that stalls is given up.
 package body
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// unreadWait is how long a small body that no handler has read may still take to arrive. The response waits for it, because clients
-	// that are still sending do not read it.
+	// unreadWait is how long a small body that no handler has read may still take to arrive. The response waits for it,
+	// because clients that are still sending do not read it.
 	unreadWait = time.Second
 	// maxUnread is the largest such body, in bytes. net/http has the same limit.
 	maxUnread = 256 << 10
@@ -58,8 +58,8 @@ const (
 	nowhere // discarded, or not ours to count
 )
 
-// Handler returns a handler that gives next its own copy of each request, whose body is a *Body. With a copy, net/http still sees its own
-// body, and notices what was not read: otherwise, the rest would be the connection's next request.
+// Handler returns a handler that gives next its own copy of each request, whose body is a *Body. With a copy, net/http
+// still sees its own body, and notices what was not read: otherwise, the rest would be the connection's next request.
 func (l *Ledger) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own := *r
@@ -67,7 +67,10 @@ func (l *Ledger) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, &own)
 			return
 		}
-		b := &Body{ledger: l, raw: r.Body, request: r, writer: w, control: http.NewResponseController(w), owner: addressOf(r.RemoteAddr)}
+		b := &Body{
+			ledger: l, raw: r.Body, request: r, owner: addressOf(r.RemoteAddr),
+			writer: w, control: http.NewResponseController(w),
+		}
 		own.Body = b
 		defer func() {
 			b.end()
@@ -120,8 +123,9 @@ func (b *Body) Close() error { return nil }
 // Reread implements router.Rereader, for a body that is in memory.
 func (b *Body) Reread() { b.read = 0 }
 
-// Read implements io.Reader. A body that is in memory is read from there; its end is followed by its beginning, as PocketBase has it. The error is
-// a *fault.Error if the body stalls, or takes more memory or disk than its owner may use.
+// Read implements io.Reader. A body that is in memory is read from there; its end is followed by its beginning, as
+// PocketBase has it. The error is a *fault.Error if the body stalls, or takes more memory or disk than its owner may
+// use.
 func (b *Body) Read(p []byte) (n int, err error) {
 	switch {
 	case b.joined != nil && b.read == len(b.joined):
@@ -170,15 +174,15 @@ func (b *Body) receive(p []byte) (n int, err error) {
 
 // giveUp frees what has arrived. The connection closes after the response.
 func (b *Body) giveUp(because error) error {
-	b.parts, b.size = nil, 0
+	b.drop()
 	b.err = because
 	b.setReadDeadline(time.Unix(1, 0)) // net/http waits for the rest no more
 	b.closeConnection()
 	return because
 }
 
-// closeConnection makes net/http close the connection after the response, once the client had a moment to read it: that is what
-// http.MaxBytesReader does with the connection of a body that is too large, and only it can.
+// closeConnection makes net/http close the connection after the response, once the client had a moment to read it: that
+// is what http.MaxBytesReader does with the connection of a body that is too large, and only it can.
 func (b *Body) closeConnection() {
 	b.writer.Header().Set("Connection", "close")
 	_, _ = http.MaxBytesReader(b.writer, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
@@ -198,7 +202,8 @@ func (b *Body) renewWriteDeadline() {
 
 // end frees what the body holds.
 func (b *Body) end() {
-	b.parts, b.joined = nil, nil
+	b.drop()
+	b.joined = nil
 	b.ledger.free(b)
 	for _, end := range b.ends {
 		end()
@@ -209,8 +214,8 @@ func (b *Body) end() {
 	}
 }
 
-// discardUnread receives what no handler has read, if it is small and comes at once. Otherwise, net/http would wait for it before it sends the
-// response. A client that expects 100 Continue sends nothing yet.
+// discardUnread receives what no handler has read, if it is small and comes at once. Otherwise, net/http would wait for
+// it before it sends the response. A client that expects 100 Continue sends nothing yet.
 func (b *Body) discardUnread() {
 	if b.request.Header.Get("Expect") != "" && b.arrived == 0 {
 		return

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +64,8 @@ func TestArrivedBytesCount(t *testing.T) {
 	if second.writer.Header().Get("Connection") != "close" {
 		t.Error("the connection stays open")
 	}
+	expect(first, 10, "") // what was refused is free at once
 	second.end()
-	expect(first, 10, "")
 	first.end()
 	var all []*Body
 	for _, owner := range []string{"a", "b", "c", "d"} {
@@ -123,7 +124,7 @@ func TestBytes(t *testing.T) {
 					t.Errorf("%d bytes: read %d again, %v", size, len(raw), err)
 				}
 			}
-			if size > 0 {
+			if size > 1 {
 				small := newBody(NewLedger(DefaultLimits), Tenant("a"), bytes.NewReader(content), announced)
 				if _, err := small.Bytes(t.Context(), int64(size-1)); codeOf(err) != fault.PayloadTooLarge || small.size != 0 {
 					t.Errorf("a limit of %d bytes gives %v", size-1, err)
@@ -253,35 +254,38 @@ func TestStalledBodies(t *testing.T) {
 	}
 }
 
+// slow is a connection from which a byte comes whenever its deadline has not passed.
+type slow struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (s *slow) SetReadDeadline(at time.Time) error {
+	s.deadline = at
+	return nil
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if !time.Now().Before(s.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return copy(p, "a"), nil
+}
+
+func (s *slow) Close() error { return nil }
+
 // A body that always comes, but slowly, ends too.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	limits := DefaultLimits
-	limits.Grace, limits.Rate = 50*time.Millisecond, 1<<40
-	server := serve(t, limits, nil)
-	server.Start()
-	connection, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	limits.Grace, limits.Rate = time.Millisecond, 1<<50
+	client := &slow{ResponseRecorder: httptest.NewRecorder()}
+	b := newBody(NewLedger(limits), Tenant("a"), nil, -1)
+	b.raw, b.control = client, http.NewResponseController(client)
+	if _, err := b.Bytes(t.Context(), 1<<40); codeOf(err) != fault.RequestTimeout {
+		t.Errorf("got %v", err)
 	}
-	defer connection.Close()
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		for {
-			if _, err := io.WriteString(connection, "1\r\na\r\n"); err != nil {
-				return
-			}
-			select {
-			case <-stop:
-				return
-			default:
-			}
-		}
-	}()
-	if answer, closes := send(t, connection, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"); answer != string(fault.RequestTimeout) || !closes {
-		t.Errorf("the answer is %s, the connection closes: %t", answer, closes)
-	}
+	b.end()
 }
 
 // How long the next byte of a body may take.
@@ -367,4 +371,30 @@ func TestAddress(t *testing.T) {
 	if Address("192.0.2.1") == Address("192.0.2.2") || addressOf("192.0.2.1:80") != Address("192.0.2.1") {
 		t.Error("IPv4")
 	}
+}
+
+// While large bodies are in memory, the memory limit of the process is lower. It has its usual value again afterwards.
+func TestCollectorHurries(t *testing.T) {
+	usual := debug.SetMemoryLimit(-1)
+	ledger := NewLedger(DefaultLimits)
+	first, second := newBody(ledger, Tenant("a"), strings.NewReader(strings.Repeat("a", 2<<20)), -1), newBody(ledger, Tenant("b"), strings.NewReader("a"), -1)
+	for _, b := range []*Body{first, second} {
+		if err := receive(b, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := debug.SetMemoryLimit(-1); now != usual {
+		t.Errorf("with small bodies the limit is %d, it was %d", now, usual)
+	}
+	if err := receive(first, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if now := debug.SetMemoryLimit(-1); now >= usual {
+		t.Errorf("with a large body the limit is %d, it was %d", now, usual)
+	}
+	first.end()
+	if now := debug.SetMemoryLimit(-1); now != usual {
+		t.Errorf("in the end the limit is %d, it was %d", now, usual)
+	}
+	second.end()
 }

@@ -32,6 +32,10 @@ var DefaultLimits = Limits{
 // spaceInterval is how many bytes are written to files until the space of the disk is read again.
 const spaceInterval = 1 << 20
 
+// reserve is the part of the memory, as a divisor, that is left to owners of small bodies: ordinary requests go on
+// beside a flood of large ones.
+const reserve = 64
+
 // retryAfter is when a refused client should send its body again.
 const retryAfter = 5 * time.Second
 
@@ -41,7 +45,8 @@ type Owner struct{ kind, id string }
 // Tenant is the owner of what a tenant's keys and members send, and superusers who act for it.
 func Tenant(id string) Owner { return Owner{"tenant", id} }
 
-// Senders is the owner of what the inbound webhooks of a tenant receive. Whoever has the address of one cannot stop the tenant's keys.
+// Senders is the owner of what the inbound webhooks of a tenant receive. Whoever has the address of one cannot stop the
+// tenant's keys.
 func Senders(tenant string) Owner { return Owner{"senders", tenant} }
 
 // Superuser is the owner of what a superuser sends who acts for no tenant.
@@ -72,6 +77,7 @@ type Ledger struct {
 	all    held
 	owners map[Owner]held // without zeros
 	unseen int64          // bytes written to files since the space of the disk was read
+	calm   func()         // ends the hurry of the collector, nil if it is in none
 }
 
 // held is what bodies hold, in bytes.
@@ -80,10 +86,16 @@ type held struct{ memory, files int64 }
 // NewLedger returns a ledger with these limits.
 func NewLedger(limits Limits) *Ledger {
 	return &Ledger{
-		limits:   limits,
-		decoding: &turns{capacity: maxDecoded, each: maxDecoded, timeout: limits.Turn, refusal: rateLimited("Other large bodies are being read.", time.Second)},
-		files:    &turns{capacity: allFiles, each: ownFiles, keepsOne: true, timeout: limits.Turn, refusal: rateLimited("Other files are being read.", time.Second)},
-		owners:   map[Owner]held{},
+		limits: limits,
+		decoding: &turns{
+			capacity: maxDecoded, each: maxDecoded,
+			timeout: limits.Turn, refusal: rateLimited("Other large bodies are being read.", time.Second),
+		},
+		files: &turns{
+			capacity: allFiles, each: ownFiles, keepsOne: true,
+			timeout: limits.Turn, refusal: rateLimited("Other files are being read.", time.Second),
+		},
+		owners: map[Owner]held{},
 	}
 }
 
@@ -93,25 +105,38 @@ func (l *Ledger) patience(waited time.Duration, arrived int64) time.Duration {
 	return min(l.limits.Silence, max(l.limits.Grace, earned)-waited)
 }
 
-// count counts bytes of a body, and returns an error if they are more than it may have.
+// count counts bytes of a body. If they are more than it may have, it frees all of them, so that others of its owner go
+// on.
 func (l *Ledger) count(b *Body, bytes int64) *fault.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := l.owners[b.owner]
 	switch b.keeps {
 	case inMemory:
-		b.counted.memory, own.memory, l.all.memory = b.counted.memory+bytes, own.memory+bytes, l.all.memory+bytes
+		l.add(b, held{memory: bytes})
 	case inFile:
-		b.counted.files, own.files, l.all.files = b.counted.files+bytes, own.files+bytes, l.all.files+bytes
+		l.add(b, held{files: bytes})
 		l.unseen += bytes
 	case nowhere:
 		return nil
 	}
-	l.owners[b.owner] = own
+	refused := l.check(l.owners[b.owner])
+	if refused != nil {
+		l.add(b, held{-b.counted.memory, -b.counted.files})
+	}
+	l.hurry()
+	return refused
+}
+
+// check returns an error if an owner has more than it may have.
+func (l *Ledger) check(own held) *fault.Error {
+	large := l.limits.Memory
+	if own.memory > smallBody {
+		large -= l.limits.Memory / reserve
+	}
 	switch {
 	case own.memory*l.limits.Shares > l.limits.Memory, own.files*l.limits.Shares > l.limits.Files:
 		return rateLimited("You are sending too many large bodies at the same time.", retryAfter)
-	case l.all.memory > l.limits.Memory, l.all.files > l.limits.Files:
+	case l.all.memory > large, l.all.files > l.limits.Files:
 		return rateLimited("The server is receiving too many large bodies.", retryAfter)
 	}
 	return nil
@@ -121,13 +146,29 @@ func (l *Ledger) count(b *Body, bytes int64) *fault.Error {
 func (l *Ledger) free(b *Body) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := l.owners[b.owner]
-	own.memory, own.files = own.memory-b.counted.memory, own.files-b.counted.files
+	l.add(b, held{-b.counted.memory, -b.counted.files})
+	l.hurry()
+}
+
+// add adds bytes to what a body holds. The caller holds mu.
+func (l *Ledger) add(b *Body, more held) {
+	own := l.owners[b.owner].plus(more)
 	if l.owners[b.owner] = own; own == (held{}) {
 		delete(l.owners, b.owner)
 	}
-	l.all.memory, l.all.files = l.all.memory-b.counted.memory, l.all.files-b.counted.files
-	b.counted = held{}
+	b.counted, l.all = b.counted.plus(more), l.all.plus(more)
+}
+
+func (h held) plus(more held) held { return held{h.memory + more.memory, h.files + more.files} }
+
+// hurry makes the collector hurry while large bodies are in memory. The caller holds mu.
+func (l *Ledger) hurry() {
+	if large := l.all.memory > largeBody; large && l.calm == nil {
+		l.calm = hurryCollector(l.limits.Memory)
+	} else if !large && l.calm != nil {
+		l.calm()
+		l.calm = nil
+	}
 }
 
 // checkSpace returns an error if the file of a body would fill its disk. Most times, it only counts.

@@ -8,13 +8,14 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"sync"
 
 	"contactbase/internal/fault"
 )
 
 const (
-	// maxDiscarded is how much of a body that is too large is still received, in bytes. If the connection closed while the client is sending,
-	// the response would be lost.
+	// maxDiscarded is how much of a body that is too large is still received, in bytes. If the connection closed while
+	// the client is sending, the response would be lost.
 	maxDiscarded = 32 << 20
 
 	// The sizes of the parts in which a body arrives: what is not used of the last one is not counted.
@@ -28,8 +29,9 @@ const reservedForm = 10 << 20
 // errTooLarge ends a body of more than its limit, until refuse receives the rest.
 var errTooLarge = errors.New("the body is too large")
 
-// Bytes returns the body once all of it has arrived, also to later calls. A large one waits for its turn to be decoded, which lasts until the
-// request ends. The error is a *fault.Error if it has more than limit bytes, or cannot be taken now.
+// Bytes returns the body once all of it has arrived, also to later calls. A large one waits for its turn to be decoded,
+// which lasts until the request ends. The error is a *fault.Error if it has more than limit bytes, or cannot be taken
+// now.
 func (b *Body) Bytes(ctx context.Context, limit int64) ([]byte, error) {
 	if b.joined == nil {
 		if err := b.within(limit, b.collect); err != nil {
@@ -48,8 +50,8 @@ func (b *Body) Bytes(ctx context.Context, limit int64) ([]byte, error) {
 	return b.joined, nil
 }
 
-// Save writes the body to a file in the folder, and waits for the turn to read the file, which lasts until the request ends. The error is a
-// *fault.Error as that of Bytes.
+// Save writes the body to a file in the folder, and waits for the turn to read the file, which lasts until the request
+// ends. The error is a *fault.Error as that of Bytes.
 func (b *Body) Save(ctx context.Context, file io.Writer, folder string, limit int64) error {
 	b.keeps, b.folder = inFile, folder
 	err := b.within(limit, func() error {
@@ -62,14 +64,15 @@ func (b *Body) Save(ctx context.Context, file io.Writer, folder string, limit in
 	return b.await(ctx, b.ledger.files, 1)
 }
 
-// ParseForm parses a multipart form, all of whose files go to temporary files. The error is a *fault.Error as that of Bytes, also if what is not
-// files has more than fields bytes, or that of net/http.
+// ParseForm parses a multipart form, all of whose files go to temporary files. The error is a *fault.Error as that of
+// Bytes, also if what is not files has more than fields bytes, or that of net/http.
 func (b *Body) ParseForm(r *http.Request, fields, limit int64) error {
 	b.keeps, b.folder = inFile, os.TempDir()
 	r.Body = b // without PocketBase's copy: a form is parsed once
 	err := b.within(limit, func() error { return r.ParseMultipartForm(fields - reservedForm) })
 	if errors.Is(err, multipart.ErrMessageTooLarge) {
-		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The form must have at most %d bytes in its fields, without the files, and at most 1,000 parts.", fields))
+		const rule = "The form must have at most %d bytes in its fields, without the files, and at most 1,000 parts."
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf(rule, fields))
 	}
 	return err
 }
@@ -123,33 +126,54 @@ func (b *Body) room() []byte {
 	if last := len(b.parts) - 1; last >= 0 && len(b.parts[last]) < cap(b.parts[last]) {
 		return b.parts[last]
 	}
-	size := smallPart
-	if b.size >= smallBody {
-		size = largePart
-	}
-	if left := b.request.ContentLength - int64(b.size); left > 0 && left < int64(size) {
-		size = int(left)
-	}
-	b.parts = append(b.parts, make([]byte, 0, size))
+	b.parts = append(b.parts, b.newPart())
 	return b.parts[len(b.parts)-1]
 }
 
+func (b *Body) newPart() []byte {
+	if left := b.request.ContentLength - int64(b.size); left > 0 && left < smallPart {
+		return make([]byte, 0, left)
+	}
+	if b.size < smallBody {
+		return smallParts.Get().(*[smallPart]byte)[:0]
+	}
+	return largeParts.Get().(*[largePart]byte)[:0]
+}
+
+// Parts are used again: those of a flood would be garbage of many times what is under way.
+var (
+	smallParts = sync.Pool{New: func() any { return new([smallPart]byte) }}
+	largeParts = sync.Pool{New: func() any { return new([largePart]byte) }}
+)
+
+// drop frees the parts.
+func (b *Body) drop() {
+	for _, part := range b.parts {
+		switch cap(part) {
+		case smallPart:
+			smallParts.Put((*[smallPart]byte)(part[:smallPart]))
+		case largePart:
+			largeParts.Put((*[largePart]byte)(part[:largePart]))
+		}
+	}
+	b.parts, b.size = nil, 0
+}
+
 func (b *Body) join() {
-	parts := b.parts
-	b.parts = nil
-	if len(parts) == 1 {
-		b.joined = parts[0]
+	if len(b.parts) == 1 { // it remains with those who read it
+		b.joined, b.parts = b.parts[0], nil
 		return
 	}
 	b.joined = make([]byte, 0, b.size)
-	for _, part := range parts {
+	for _, part := range b.parts {
 		b.joined = append(b.joined, part...)
 	}
+	b.drop()
 }
 
 // refuse receives the rest of a body that is too large, and keeps none of it.
 func (b *Body) refuse(limit int64) error {
-	b.parts, b.size = nil, 0
+	b.drop()
 	if b.ledger != nil {
 		b.ledger.free(b)
 		b.keeps = nowhere

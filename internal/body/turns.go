@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// Two bodies of more than largeBody bytes are decoded at a time, and more that are smaller: decoding takes up to fifty times their size
-	// in memory, until the request has ended.
+	// Two bodies of more than largeBody bytes are decoded at a time, and more that are smaller: decoding takes up to
+	// fifty times their size in memory, until the request has ended.
 	largeBody  = 1 << 20
 	maxDecoded = 2 * largeBody
 	// smallBody is the size up to which a body is decoded at once, in bytes: that takes about a millisecond.

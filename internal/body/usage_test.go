@@ -28,7 +28,12 @@ var readers = map[string]string{
 }
 
 // reading are methods that read the body of a request.
-var reading = []string{"BindBody", "FormFile", "FormValue", "PostFormValue", "FindUploadedFiles", "MultipartReader", "ParseForm", "ParseMultipartForm"}
+var reading = []string{
+	"BindBody", "FormFile", "FormValue", "PostFormValue", "FindUploadedFiles", "MultipartReader", "ParseForm", "ParseMultipartForm",
+}
+
+// elsewhere are folders of programs and tests beside the server.
+var elsewhere = []string{"bench", "e2e", "clients", "node_modules", "testkit", "reference"}
 
 // requests are names of requests that a server has received.
 var requests = []string{"Request", "request", "req", "r", "own"}
@@ -41,7 +46,7 @@ func TestAllCodeUsesTheReader(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{"bench", "e2e", "clients", "node_modules", "testkit", "reference", "internal/body"}, path.Base(name)) || name == "internal/body" {
+		if entry.IsDir() && (slices.Contains(elsewhere, path.Base(name)) || name == "internal/body") {
 			return fs.SkipDir
 		}
 		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
