@@ -35,7 +35,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&c.auditRetentionDays, "auditRetentionDays", 365, "how many days entries of the audit log are kept")
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "a loopback address where to serve profiles, such as 127.0.0.1:6060 (default nowhere)")
-	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "the free disk space that /readyz requires, in MiB")
+	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "the free disk space that /readyz requires and that uploads leave, in MiB")
 	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight, "the maximum of deliveries in flight; at most a quarter of the files that the process may open")
 	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint, "the maximum of deliveries in flight to one webhook")
 	flags.StringVar(&c.nats.URL, "nats", "", "a NATS server, such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
