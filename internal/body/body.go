@@ -72,6 +72,9 @@ func (l *Ledger) Handler(next http.Handler) http.Handler {
 			writer: w, control: http.NewResponseController(w),
 		}
 		own.Body = b
+		if r.ProtoMajor == 1 { // net/http waits for a body that nobody has read before it sends a response
+			b.setReadDeadline(time.Now().Add(l.limits.Silence))
+		}
 		defer func() {
 			b.end()
 			if own.MultipartForm != nil {
@@ -106,8 +109,24 @@ func CountFor(r *http.Request, owner Owner) {
 // Uncounted makes the bytes count for nobody.
 func (b *Body) Uncounted() { b.keeps = nowhere }
 
-// Exempt makes the body an ordinary one of net/http, with the timeouts of the server.
-func (b *Body) Exempt() { b.keeps, b.exempt = nowhere, true }
+// Exempt makes the body an ordinary one of net/http, with the timeout of the server.
+func (b *Body) Exempt() {
+	b.keeps, b.exempt = nowhere, true
+	if b.request.ProtoMajor > 1 {
+		return
+	}
+	until := time.Time{}
+	if server := b.server(); server != nil && server.ReadTimeout > 0 {
+		until = time.Now().Add(server.ReadTimeout)
+	}
+	b.setReadDeadline(until)
+}
+
+// server returns the server that received the request, nil in tests without one.
+func (b *Body) server() *http.Server {
+	server, _ := b.request.Context().Value(http.ServerContextKey).(*http.Server)
+	return server
+}
 
 // Err returns the fault that ended the body, nil if none did.
 func (b *Body) Err() error {
@@ -195,7 +214,7 @@ func (b *Body) setReadDeadline(at time.Time) {
 
 // renewWriteDeadline gives the response the time that it would have without a slow body before it.
 func (b *Body) renewWriteDeadline() {
-	if server, ok := b.request.Context().Value(http.ServerContextKey).(*http.Server); ok && server.WriteTimeout > 0 {
+	if server := b.server(); server != nil && server.WriteTimeout > 0 {
 		_ = b.control.SetWriteDeadline(time.Now().Add(server.WriteTimeout))
 	}
 }

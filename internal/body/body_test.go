@@ -362,6 +362,26 @@ func TestUnreadBodies(t *testing.T) {
 	}
 }
 
+// A response that net/http sends while the handler runs does not wait for an unread body, either.
+func TestLargeResponses(t *testing.T) {
+	t.Parallel()
+	limits := DefaultLimits
+	limits.Silence = 50 * time.Millisecond
+	large := NewLedger(limits).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, strings.Repeat("a", 1<<20))
+	}))
+	server := httptest.NewServer(large)
+	t.Cleanup(server.Close)
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if answer, closes := send(t, connection, "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"); len(answer) != 1<<20 || !closes {
+		t.Errorf("got %d bytes, the connection closes: %t", len(answer), closes)
+	}
+}
+
 // Addresses of one network of IPv6 are one client.
 func TestAddress(t *testing.T) {
 	t.Parallel()
@@ -377,7 +397,7 @@ func TestAddress(t *testing.T) {
 func TestCollectorHurries(t *testing.T) {
 	usual := debug.SetMemoryLimit(-1)
 	ledger := NewLedger(DefaultLimits)
-	first, second := newBody(ledger, Tenant("a"), strings.NewReader(strings.Repeat("a", 2<<20)), -1), newBody(ledger, Tenant("b"), strings.NewReader("a"), -1)
+	first, second := newBody(ledger, Tenant("a"), strings.NewReader(strings.Repeat("a", 10<<20)), -1), newBody(ledger, Tenant("b"), strings.NewReader("a"), -1)
 	for _, b := range []*Body{first, second} {
 		if err := receive(b, 1); err != nil {
 			t.Fatal(err)
@@ -386,7 +406,7 @@ func TestCollectorHurries(t *testing.T) {
 	if now := debug.SetMemoryLimit(-1); now != usual {
 		t.Errorf("with small bodies the limit is %d, it was %d", now, usual)
 	}
-	if err := receive(first, 1<<20); err != nil {
+	if err := receive(first, 9<<20); err != nil {
 		t.Fatal(err)
 	}
 	if now := debug.SetMemoryLimit(-1); now >= usual {

@@ -163,7 +163,7 @@ func (h held) plus(more held) held { return held{h.memory + more.memory, h.files
 
 // hurry makes the collector hurry while large bodies are in memory. The caller holds mu.
 func (l *Ledger) hurry() {
-	if large := l.all.memory > largeBody; large && l.calm == nil {
+	if large := l.all.memory > l.limits.Memory/8; large && l.calm == nil {
 		l.calm = hurryCollector(l.limits.Memory)
 	} else if !large && l.calm != nil {
 		l.calm()
