@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"mime/quotedprintable"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/emersion/go-vcard"
 	"golang.org/x/text/encoding"
@@ -47,27 +47,52 @@ func parseCard(properties string) (parsed card, refused string, err error) {
 	return parsed, "", nil
 }
 
-var (
-	quotedHead    = regexp.MustCompile(`^(?:[^:"]|"[^"]*")*:`)
-	quotedText    = regexp.MustCompile(`"[^"]*"|"`)
-	withoutQuotes = strings.NewReplacer(`"`, "", ":", "", ";", "", `\`, "")
-)
+// withoutDelimiters removes what would end a parameter.
+var withoutDelimiters = strings.NewReplacer(":", "", ";", "", `\`, "")
 
-// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version 2.1 has unnamed types.
+// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version
+// 2.1 has unnamed types.
 func withNamedParameters(line string) string {
-	end := strings.IndexByte(line, ':') + 1
-	head := line[:end]
-	if strings.Contains(head, `"`) {
-		end = max(end, len(quotedHead.FindString(line))) // no match: a quotation mark without the second one
-		head = quotedText.ReplaceAllStringFunc(line[:end], withoutQuotes.Replace)
-	}
-	parts := strings.Split(head, ";")
+	end := headLength(line)
+	parts := strings.Split(unquoted(line[:end]), ";")
 	for i, part := range parts[1:] {
 		if !strings.Contains(part, "=") {
 			parts[i+1] = vcard.ParamType + "=" + part
 		}
 	}
 	return strings.Join(parts, ";") + line[end:]
+}
+
+// headLength returns the length of what is before the value of a property, with the colon that ends it: the first one
+// outside of quotation marks, or the first one if a quotation mark has no second one.
+func headLength(line string) int {
+	isQuoted := false
+	for i := range len(line) {
+		switch {
+		case line[i] == '"':
+			isQuoted = !isQuoted
+		case line[i] == ':' && !isQuoted:
+			return i + 1
+		}
+	}
+	return strings.IndexByte(line, ':') + 1
+}
+
+// unquoted returns what is before a value without quotation marks, and without delimiters between two of them.
+func unquoted(head string) string {
+	var text strings.Builder
+	for {
+		before, rest, found := strings.Cut(head, `"`)
+		text.WriteString(before)
+		if !found {
+			return text.String()
+		}
+		if quoted, after, isClosed := strings.Cut(rest, `"`); isClosed {
+			text.WriteString(withoutDelimiters.Replace(quoted))
+			rest = after
+		}
+		head = rest
+	}
 }
 
 // decodeValue replaces a quoted-printable value with its text, or returns why it cannot be read.
@@ -97,14 +122,15 @@ func decodeValue(property *vcard.Field) (refused string) {
 }
 
 // charsetNamed returns the character set with that name if it has one byte per character, nil otherwise.
-func charsetNamed(name string) encoding.Encoding {
+func charsetNamed(name string) encoding.Encoding { return charsets()[names.Fold(name)] }
+
+var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
+	named := map[string]encoding.Encoding{}
 	for _, known := range charmap.All {
-		if names.Fold(fmt.Sprint(known)) == names.Fold(name) {
-			return known
-		}
+		named[names.Fold(fmt.Sprint(known))] = known
 	}
-	return nil
-}
+	return named
+})
 
 // cell returns what the card has for a field. Several addresses or numbers become a list, with the preferred ones first.
 func (c card) cell(field string) string {
@@ -134,10 +160,9 @@ func (c card) name() string {
 
 // isGroup reports whether the card only names a group, whose members have their own cards.
 func (c card) isGroup() bool {
-	if c.list(vcard.FieldEmail) != "" || c.list(vcard.FieldTelephone) != "" {
-		return false
-	}
-	return strings.EqualFold(c.text(vcard.FieldKind), string(vcard.KindGroup)) || strings.EqualFold(c.text(appleKind), string(vcard.KindGroup))
+	const group = string(vcard.KindGroup)
+	return (strings.EqualFold(c.text(vcard.FieldKind), group) || strings.EqualFold(c.text(appleKind), group)) &&
+		c.list(vcard.FieldEmail) == "" && c.list(vcard.FieldTelephone) == ""
 }
 
 func (c card) isOurs() bool { return c.Value(vcard.FieldProductID) == productID }
@@ -172,41 +197,52 @@ func (c card) components(name string) (texts []string) {
 	return append(texts, c.plain(value[start:]))
 }
 
+// listed is a value of a property that a card can have several times. Those with smaller numbers count more.
+type listed struct {
+	value                    string
+	preference, rank, number int
+}
+
 // list returns the values of a property that a card can have several times, without the numbers of fax machines and pagers.
 func (c card) list(name string) string {
-	found := slices.DeleteFunc(slices.Clone(c.Card[name]), func(p *vcard.Field) bool {
-		return (p.Params.HasType("fax") || p.Params.HasType("pager")) && !p.Params.HasType("voice") && !p.Params.HasType("cell")
-	})
-	slices.SortStableFunc(found, func(a, b *vcard.Field) int {
-		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(rank(a), rank(b)))
-	})
-	var values []string
-	for _, p := range found {
-		if value := c.plain(p.Value); value != "" {
-			values = append(values, value)
+	var found []listed
+	for i, property := range c.Card[name] {
+		types := property.Params.Types()
+		has := func(kind string) bool { return slices.Contains(types, kind) }
+		value := c.plain(property.Value)
+		if value == "" || (has("fax") || has("pager")) && !has("voice") && !has(vcard.TypeCell) {
+			continue
 		}
+		found = append(found, listed{value, preference(property.Params.Get(vcard.ParamPreferred), has), rank(has), i})
+	}
+	slices.SortFunc(found, func(a, b listed) int {
+		return cmp.Or(cmp.Compare(a.preference, b.preference), cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number))
+	})
+	values := make([]string, len(found))
+	for i, one := range found {
+		values[i] = one.value
 	}
 	return strings.Join(values, listSeparators[0])
 }
 
 // preference orders properties: 1 is the most preferred, and properties without a preference come last.
-func preference(p *vcard.Field) int {
+func preference(named string, has func(kind string) bool) int {
 	const least = 101
-	if order, err := strconv.Atoi(p.Params.Get(vcard.ParamPreferred)); err == nil && order > 0 && order < least {
+	if order, err := strconv.Atoi(named); err == nil && order > 0 && order < least {
 		return order
 	}
-	if p.Params.HasType("pref") {
+	if has("pref") {
 		return 1
 	}
 	return least
 }
 
 // rank orders properties of the same preference, as for columns.
-func rank(p *vcard.Field) int {
+func rank(has func(kind string) bool) int {
 	switch {
-	case p.Params.HasType(vcard.TypeWork):
+	case has(vcard.TypeWork):
 		return names.Work
-	case p.Params.HasType(vcard.TypeCell):
+	case has(vcard.TypeCell):
 		return names.Mobile
 	}
 	return names.Unqualified

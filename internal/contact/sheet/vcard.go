@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/emersion/go-vcard"
 
@@ -152,21 +153,28 @@ func propertyIn(line string) string {
 }
 
 // isRead reports whether an import reads a property. Photographs are large.
-func isRead(name string) bool {
-	switch name {
-	case beginProperty, endProperty, vcard.FieldName, vcard.FieldProductID, vcard.FieldKind, appleKind, idProperty:
-		return true
+func isRead(name string) bool { return readProperties()[name] }
+
+var readProperties = sync.OnceValue(func() map[string]bool {
+	read := map[string]bool{beginProperty: true, endProperty: true, vcard.FieldName: true, vcard.FieldProductID: true,
+		vcard.FieldKind: true, appleKind: true, idProperty: true}
+	for _, field := range contact.Fields {
+		read[propertyOf(field.Name)] = true
 	}
-	return slices.ContainsFunc(contact.Fields, func(field *contact.Field) bool { return propertyOf(field.Name) == name })
-}
+	return read
+})
 
 // line returns the next line with those that continue it. It is not longer than maxCard: the rest is cut off.
 func (r *cardRows) line() (string, error) {
 	var line []byte
-	for {
+	var known parameters
+	for end := byte(0); ; {
 		part, err := r.in.ReadSlice('\n')
 		isWhole := !errors.Is(err, bufio.ErrBufferFull)
 		line = append(line, part[:min(len(part), max(maxCard+1-len(line), 0))]...)
+		if text := bytes.TrimRight(part, "\r\n"); len(text) > 0 {
+			end = text[len(text)-1]
+		}
 		if err != nil && isWhole {
 			return string(line), err
 		}
@@ -174,19 +182,34 @@ func (r *cardRows) line() (string, error) {
 			continue
 		}
 		line = bytes.TrimRight(line, "\r\n")
+		known.read(line)
 		next, _ := r.in.Peek(1)
-		switch isSoft := isQuotedPrintable(line) && bytes.HasSuffix(line, []byte{'='}); {
+		switch isSoft := known.isQuotedPrintable && end == '='; {
 		case isSoft:
-			line = line[:len(line)-1]
+			line = bytes.TrimSuffix(line, []byte{'='})
 		case len(next) > 0 && (next[0] == ' ' || next[0] == '\t'):
 			_, _ = r.in.Discard(1)
 		default:
 			return string(line), nil
 		}
+		end = 0
 	}
 }
 
-func isQuotedPrintable(line []byte) bool {
-	params, _, _ := bytes.Cut(line, []byte{':'})
-	return bytes.Contains(bytes.ToUpper(params), []byte(quotedPrintable))
+// parameters is what is known of the parameters in a line that becomes longer.
+type parameters struct {
+	isQuotedPrintable bool
+	isAll             bool // whether the value has begun
+	length            int  // of the line that was read
+}
+
+// read reads what the line has more than before: reading all of it after each part would be quadratic.
+func (p *parameters) read(line []byte) {
+	if p.isAll {
+		return
+	}
+	begin := min(max(p.length-len(quotedPrintable), 0), len(line))
+	params, _, found := bytes.Cut(line[begin:], []byte{':'})
+	p.isQuotedPrintable = p.isQuotedPrintable || bytes.Contains(bytes.ToUpper(params), []byte(quotedPrintable))
+	p.isAll, p.length = found, len(line)
 }
