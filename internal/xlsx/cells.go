@@ -6,8 +6,17 @@ import (
 	"strconv"
 )
 
-// Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the row. It returns io.EOF after
-// the last row. After an error, do not call Read again.
+// RowError means that a row cannot be read. The rows below it can.
+type RowError struct {
+	Row    int
+	Reason string // such as "has more than 1024 KiB"
+}
+
+// Error implements error.
+func (e *RowError) Error() string { return fmt.Sprintf("row %d %s", e.Row, e.Reason) }
+
+// Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the row. It
+// returns io.EOF after the last row. After an error that is not a *RowError, do not call Read again.
 func (r *Reader) Read() (cells []string, row int, err error) {
 	for {
 		token, err := r.sheet.next()
@@ -45,9 +54,10 @@ func (r *Reader) count(row xml.StartElement) error {
 	return nil
 }
 
-// cells returns the cells of the row that has begun.
+// cells returns the cells of the row that has begun. If it cannot be read, they are left out, and the error is a *RowError.
 func (r *Reader) cells() (cells []string, err error) {
 	column, size := -1, 0
+	var refused error
 	for {
 		token, err := r.sheet.next()
 		if err != nil {
@@ -60,6 +70,9 @@ func (r *Reader) cells() (cells []string, err error) {
 			}
 			column = columnOf(attribute(element, "r"), column+1)
 			text, err := r.cell(element)
+			if err == nil {
+				err = r.give(text)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("cell %s%d: %w", columnName(column), r.row, err)
 			}
@@ -67,20 +80,37 @@ func (r *Reader) cells() (cells []string, err error) {
 			switch {
 			case column >= maxColumns:
 				return nil, damaged(fmt.Errorf("row %d has a cell behind column %s", r.row, columnName(maxColumns-1)))
-			case text == "":
+			case text == "" || refused != nil:
 				continue
 			case size > maxText:
-				return nil, fmt.Errorf("row %d has more than %d KiB: shorten it", r.row, maxText>>10)
+				refused = &RowError{r.row, fmt.Sprintf("has more than %d KiB: shorten it", maxText>>10)}
+				continue
+			case column >= maxCells:
+				refused = &RowError{r.row, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells)}
+				continue
 			case column >= len(cells):
 				cells = append(cells, make([]string, column+1-len(cells))...)
 			}
 			cells[column] = text
 		case xml.EndElement:
+			if element.Name.Local == "row" && refused != nil {
+				return nil, refused
+			}
 			if element.Name.Local == "row" {
 				return cells, nil
 			}
 		}
 	}
+}
+
+// give counts the text of a cell. A small sheet can name a long text, or have a number in a long format, any number of times,
+// so what all its cells have is limited by its size.
+func (r *Reader) give(text string) error {
+	read := maxPart - r.sheet.limits.left
+	if r.given += int64(len(text)); r.given > r.shared.size+maxRepeated+maxRepeats*read {
+		return errRepeated
+	}
+	return nil
 }
 
 // NoResult is the text of a formula whose result the workbook does not have.

@@ -78,7 +78,7 @@ func parseFormat(code string) (f format) {
 		return f
 	}
 	var isMonth, isPlain bool
-	var shown layout
+	var shown draft
 	for _, s := range symbols(runes) {
 		switch s.kind {
 		case 'y', 'd':
@@ -100,13 +100,20 @@ func parseFormat(code string) (f format) {
 	}
 	f.date = f.date || isMonth && !f.clock && !f.elapsed
 	if !isPlain && shown.most <= maxDecimals && shown.places+shown.most > 0 {
-		f.layout = shown
+		f.layout = shown.layout
+		f.whole, f.end = shown.before.String(), shown.behind.String()
 	}
 	return f
 }
 
+// draft is a layout to which symbols are added.
+type draft struct {
+	layout
+	before, behind strings.Builder // what becomes whole and end
+}
+
 // add adds a symbol of a number.
-func (l *layout) add(s symbol) {
+func (l *draft) add(s symbol) {
 	switch s.kind {
 	case '.':
 		l.isPoint = true
@@ -114,7 +121,11 @@ func (l *layout) add(s symbol) {
 		switch {
 		case !l.isPoint:
 			l.places++
-			l.whole += map[rune]string{'0': string(digitOrZero), '#': string(digitOrNothing)}[s.kind]
+			place := byte(digitOrNothing)
+			if s.kind == '0' {
+				place = digitOrZero
+			}
+			l.before.WriteByte(place)
 		case s.kind == '0':
 			l.most++
 			l.least = l.most
@@ -124,9 +135,9 @@ func (l *layout) add(s symbol) {
 	case '%', literal:
 		l.isPercent = l.isPercent || s.kind == '%'
 		if l.isPoint {
-			l.end += s.text
+			l.behind.WriteString(s.text)
 		} else {
-			l.whole += s.text
+			l.before.WriteString(s.text)
 		}
 	}
 }

@@ -18,6 +18,8 @@ var (
 	errText  = fmt.Errorf("a cell of the workbook has more than %d KiB: shorten it", maxText>>10)
 	errFiles = errors.New("the workbook contains too many files: copy the sheet into a new workbook")
 
+	errRepeated = errors.New("the cells of the workbook repeat long texts: shorten those that many rows have, or split the workbook")
+
 	errFormats = fmt.Errorf("the workbook has more than %d formats of cells: copy the values into a new workbook", maxFormats)
 )
 

@@ -21,10 +21,14 @@ const (
 	maxDirectory = 1 << 20   // bytes of the list of its parts
 	maxText      = 1 << 20   // bytes of a cell, or of all cells of a row
 	maxShared    = 5_000_000 // shared texts
-	maxRows      = 1 << 20   // that Excel reads
+	maxCells     = 1_000     // of a row, up to the last one with a value
+	maxRepeated  = 16 << 20  // bytes that cells may have beyond the shared texts, and so many for each byte of the sheet:
+	maxRepeats   = 4
+	maxRows      = 1 << 20 // that Excel reads
 	maxColumns   = 1 << 14
 	maxFormats   = 65_490 // formats of cells, and formats of numbers, that Excel reads
 	maxNamed     = 50     // sheets that Reader names
+	maxName      = 100    // characters of their names that it shows
 )
 
 // Reader reads the rows of a sheet.
@@ -36,7 +40,8 @@ type Reader struct {
 	formats  []format // by the style of a cell
 	from1904 bool
 	sheet    *parser
-	row      int // that was read last
+	row      int   // that was read last
+	given    int64 // bytes of the cells that were read
 }
 
 // Open opens the sheet with this name, in any case, or the first visible one if the name is "". It copies the workbook to a temporary file in
@@ -152,7 +157,7 @@ func (r *Reader) find(parts archive, book string, related []relation, name strin
 				return nil
 			}
 			called, state := attribute(element, "name"), attribute(element, "state")
-			r.Sheets = append(r.Sheets[:min(len(r.Sheets), maxNamed)], strconv.Quote(called))
+			r.Sheets = append(r.Sheets[:min(len(r.Sheets), maxNamed)], fmt.Sprintf("%.*q", maxName, called))
 			if sheet == "" && strings.EqualFold(called, name) {
 				sheet = target
 			}

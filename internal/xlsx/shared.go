@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 )
 
@@ -16,10 +17,16 @@ type shared struct {
 	begin  int64
 	ends   [][]uint32 // of each text, from begin, in chunks that never move
 	count  int
+	size   int64 // of all texts in bytes
 	writer *bufio.Writer
+	first  []byte // texts that are in memory, too
+	buffer []byte // of text
 }
 
-const sharedChunk = 1 << 16
+const (
+	sharedChunk = 1 << 16
+	maxFirst    = 2 << 20 // bytes of texts in memory: of most workbooks all
+)
 
 // end returns where a text ends.
 func (s *shared) end(index int) uint32 { return s.ends[index/sharedChunk][index%sharedChunk] }
@@ -30,7 +37,7 @@ func (s *shared) add(end uint32) {
 	}
 	last := len(s.ends) - 1
 	s.ends[last] = append(s.ends[last], end)
-	s.count++
+	s.count, s.size = s.count+1, int64(end)
 }
 
 // readShared writes the shared texts of a part, if there is one, to the file from begin on.
@@ -63,7 +70,11 @@ func readShared(a archive, part string, file *Temporary, begin int64) (*shared, 
 		if s.count == maxShared {
 			return nil, fmt.Errorf("the workbook has more than %d different texts: split it, or save the sheet as CSV", maxShared)
 		}
-		n, err := s.writer.WriteString(unescape(item.text))
+		text := unescape(item.text)
+		if int(end)+len(text) <= maxFirst {
+			s.first = append(s.first, text...)
+		}
+		n, err := s.writer.WriteString(text)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +93,12 @@ func (s *shared) text(cell string) (string, error) {
 	if index > 0 {
 		begin = s.end(index - 1)
 	}
-	text := make([]byte, s.end(index)-begin)
-	_, err = s.file.ReadAt(text, s.begin+int64(begin))
-	return string(text), err
+	end := s.end(index)
+	if int(end) <= len(s.first) {
+		return string(s.first[begin:end]), nil
+	}
+	length := int(end - begin)
+	s.buffer = slices.Grow(s.buffer[:0], length)[:length]
+	_, err = s.file.ReadAt(s.buffer, s.begin+int64(begin))
+	return string(s.buffer), err
 }

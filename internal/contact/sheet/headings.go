@@ -58,8 +58,7 @@ const maxHeadingsRow = 1_000
 // take makes a row that was read ahead the row of the headings.
 func (r *Reader) take(at int) error {
 	for _, row := range r.ahead[:at] {
-		text := strings.Join(slices.DeleteFunc(slices.Clone(row.Cells), func(cell string) bool { return strings.TrimSpace(cell) == "" }), " ")
-		r.Above = append(r.Above[:min(len(r.Above), headingRows)], Cut(heading(text), maxHeading))
+		r.Above = append(r.Above[:min(len(r.Above), headingRows)], Cut(heading(joined(row.Cells)), maxHeading))
 	}
 	row := r.ahead[at]
 	r.ahead, r.Headings, r.width = r.ahead[at+1:], row.Number, len(row.Cells)

@@ -153,6 +153,9 @@ type workbookRows struct{ *xlsx.Reader }
 // Read implements rowReader.
 func (w workbookRows) Read() (Row, error) {
 	cells, number, err := w.Reader.Read()
+	if wrong, ok := errors.AsType[*xlsx.RowError](err); ok {
+		return Row{Number: number, Refused: "the row " + wrong.Reason}, nil
+	}
 	return Row{Cells: cells, Number: number}, err
 }
 
@@ -186,12 +189,23 @@ func (r *Reader) Read() (Row, error) {
 	switch {
 	case row.Refused != "" || len(more) == 0:
 	case r.Format == Workbook || len(r.Columns)+len(more) <= r.width:
-		row.Warning = fmt.Sprintf("%s, which no heading names, left out", strconv.Quote(Cut(strings.Join(more, " "), maxShown)))
+		row.Warning = fmt.Sprintf("%s, which no heading names, left out", strconv.Quote(Cut(joined(more), maxShown)))
 	default:
 		row.Refused = fmt.Sprintf("the row has %d cells, but there are only %d headings: put a cell that contains the separator in quotation marks", len(r.Columns)+len(more), r.width)
 	}
 	row.Cells = Pad(row.Cells, len(r.Columns))
 	return row, nil
+}
+
+// joined returns the cells that are not blank as one text.
+func joined(cells []string) string {
+	var found []string
+	for _, cell := range cells {
+		if strings.TrimSpace(cell) != "" {
+			found = append(found, cell)
+		}
+	}
+	return strings.Join(found, " ")
 }
 
 // next returns the next row that was read ahead, or the next one of the file.
@@ -217,6 +231,9 @@ func (r *Reader) read() (Row, error) {
 		}
 		size := 0
 		for i, cell := range row.Cells {
+			if cell == "" { // as most are in a row with one far cell
+				continue
+			}
 			if len(cell) > maxCell {
 				row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB", len(cell)>>10, maxCell>>10)
 				row.Cells[i] = ""

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,11 @@ func TestWorkbook(t *testing.T) {
 	}
 	if _, rows, err := read(t, write([]string{"a"}, []string{"x", "y"}), sheet.Choice{}); err != nil || !strings.Contains(rows[0].Warning, `"y"`) {
 		t.Errorf("a cell below no heading: %+v (%v)", rows, err)
+	}
+	large := slices.Repeat([]string{strings.Repeat("x", 30_000)}, 40)
+	if _, rows, err := read(t, write([]string{"a"}, large, []string{"x"}), sheet.Choice{}); err != nil || len(rows) != 2 ||
+		rows[0].Refused != "the row has more than 1024 KiB: shorten it" || rows[1].Refused != "" || rows[1].Cells[0] != "x" {
+		t.Errorf("a large row: %+v (%v)", rows, err)
 	}
 	if _, _, err := read(t, "name\nAda\n", sheet.Choice{Sheet: "Sheet1"}); err == nil || !strings.Contains(err.Error(), "it is not a workbook") {
 		t.Errorf("a sheet of CSV: %v", err)
