@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -51,12 +52,20 @@ func TestLinear(t *testing.T) { // not beside other tests, because it measures t
 		t.Run(what, func(t *testing.T) {
 			r := &recorder{TB: t}
 			Linear(r, shuffled, c.run)
-			if failed := strings.Join(r.failures, ""); (failed != "") != (c.want != "") || !strings.Contains(failed, c.want) {
+			if failed := r.failure; (failed != "") != (c.want != "") || !strings.Contains(failed, c.want) {
 				t.Errorf("got %q, want %q", failed, c.want)
 			}
 		})
 	}
 }
+
+// recorder is a testing.TB that records a failure.
+type recorder struct {
+	testing.TB
+	failure string
+}
+
+func (r *recorder) Errorf(format string, args ...any) { r.failure = fmt.Sprintf(format, args...) }
 
 // wide returns numbers that are in no order.
 func wide(text []byte) []uint32 {
