@@ -96,3 +96,35 @@ func TestHostileCards(t *testing.T) {
 		"carets":                         repeat("", begin+`TEL;A="`+strings.Repeat("^^^n^'", 10_000)+`":1`+"\n"+end, ""),
 	}, readSheet)
 }
+
+// Reading CSV is linear.
+func TestHostileCSV(t *testing.T) {
+	row := strings.Repeat("a,", 999) + "a\n"
+	linear(t, map[string]generator{
+		"a long line":                 repeat("name,email\n", "x", "\n"),
+		"long lines":                  repeat("name,email\n", strings.Repeat("x", 300<<10)+"\n", ""),
+		"short lines":                 repeat("name,email\n", "x\n", ""),
+		"blank lines":                 repeat("name,email\n", "\n", "x\n"),
+		"lines of spaces":             repeat("name,email\n", " ,\t\n", ""),
+		"carriage returns":            repeat("name,email\n", "x\r", ""),
+		"separators":                  repeat("name,email\n", ",", "\n"),
+		"rows of cells":               repeat("name,email\n", row, ""),
+		"rows of too many cells":      repeat("name,email\n", "a,"+row, ""),
+		"quotation marks":             repeat("name,email\n", `"`, "\n"),
+		"quoted cells":                repeat("name,email\n", `"a""b","c"`+"\n", ""),
+		"an open quotation mark":      repeat("name,email\n\"", "x\n", ""),
+		"open quotation marks":        repeat("name,email\n", "\"x\n\"\"\n", ""),
+		"doubled quotation marks":     repeat("name,email\n\"", `""`, "\n"),
+		"text behind quotation marks": repeat("name,email\n", `"a"b"c",`+"\n", ""),
+		"quoted line breaks":          repeat("name,email\n", "\"a\r\n\r\n\"\r\n", ""),
+		"a heading":                   repeat("", "name", "\nx\n"),
+		"equal headings":              repeat("", "name,", "\nx\n"),
+		"headings of many separators": repeat("", "a;b|c\td,", "\nx\n"),
+		"lines without headings":      repeat("", "xyz\n", ""),
+		"a first line with sep=":      repeat("sep=;\nname;email\n", "a;b\n", ""),
+		"letters of others":           repeat("name,email\n", "\xe9\xff\n", ""),
+		"UTF-16":                      repeat("\xff\xfen\x00a\x00m\x00e\x00\n\x00", "\xe9\x00\n\x00", ""),
+		"formulas":                    repeat("name,email\n", "'''=1,\"'=\"\n", ""),
+		"marks":                       repeat("name,email\n", "a\u0301\u0301\u0301", "\n"),
+	}, readSheet)
+}

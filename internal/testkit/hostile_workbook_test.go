@@ -47,9 +47,9 @@ func rows(row string) generator {
 	return func(n int) []byte { return workbook{rows: strings.Repeat(row, n)}.file() }
 }
 
-// parts returns a generator of workbooks in which make makes n parts.
-func parts(make func(n int) workbook) generator {
-	return func(n int) []byte { return make(n).file() }
+// parts returns a generator of workbooks of n parts.
+func parts(of func(n int) workbook) generator {
+	return func(n int) []byte { return of(n).file() }
 }
 
 // numbers returns a generator of workbooks with n cells that have a number in a format with this code.
@@ -67,9 +67,11 @@ func TestHostileWorkbooks(t *testing.T) {
 	const named = `<row><c t="s"><v>0</v></c></row>`
 	text := func(length int) string { return "<si><t>" + strings.Repeat("x", length) + "</t></si>" }
 	linear(t, map[string]generator{
-		"rows":           rows("<row><c><v>1</v></c></row>"),
-		"blank rows":     rows("<row/>"),
-		"cells of a row": parts(func(n int) workbook { return workbook{rows: "<row>" + strings.Repeat("<c><v>1</v></c>", n) + "</row>"} }),
+		"rows":       rows("<row><c><v>1</v></c></row>"),
+		"blank rows": rows("<row/>"),
+		"cells of a row": parts(func(n int) workbook {
+			return workbook{rows: "<row>" + strings.Repeat("<c><v>1</v></c>", n) + "</row>"}
+		}),
 		"one cell again and again": parts(func(n int) workbook {
 			return workbook{rows: "<row>" + strings.Repeat(`<c r="A2"><v>1</v></c>`, n) + "</row>"}
 		}),
@@ -94,25 +96,41 @@ func TestHostileWorkbooks(t *testing.T) {
 		"one text of spaces": parts(func(n int) workbook {
 			return workbook{rows: strings.Repeat(named, n), shared: `<si><t xml:space="preserve">` + strings.Repeat(" ", 32*n) + "</t></si>"}
 		}),
-		"one short text":       parts(func(n int) workbook { return workbook{rows: strings.Repeat(named, n), shared: text(5)} }),
-		"shared texts":         parts(func(n int) workbook { return workbook{shared: strings.Repeat("<si><t>a</t></si>", n)} }),
-		"blank texts":          parts(func(n int) workbook { return workbook{shared: strings.Repeat("<si/>", n)} }),
-		"runs of a text":       parts(func(n int) workbook { return workbook{shared: "<si>" + strings.Repeat("<r><t>a</t></r>", n) + "</si>"} }),
-		"escaped letters":      parts(func(n int) workbook { return workbook{shared: strings.Repeat("<si><t>_x0041__x</t></si>", n)} }),
-		"inline texts":         rows(`<row><c t="inlineStr"><is><r><t>_x</t></r><rPh><t>a</t></rPh></is></c></row>`),
-		"entities":             parts(func(n int) workbook { return workbook{shared: "<si><t>" + strings.Repeat("&amp;", n) + "</t></si>"} }),
-		"attributes":           parts(func(n int) workbook { return workbook{rows: "<row" + strings.Repeat(` a="b"`, n) + "/>"} }),
+		"one short text": parts(func(n int) workbook {
+			return workbook{rows: strings.Repeat(named, n), shared: text(5)}
+		}),
+		"shared texts": parts(func(n int) workbook {
+			return workbook{shared: strings.Repeat("<si><t>a</t></si>", n)}
+		}),
+		"blank texts": parts(func(n int) workbook { return workbook{shared: strings.Repeat("<si/>", n)} }),
+		"runs of a text": parts(func(n int) workbook {
+			return workbook{shared: "<si>" + strings.Repeat("<r><t>a</t></r>", n) + "</si>"}
+		}),
+		"escaped letters": parts(func(n int) workbook {
+			return workbook{shared: strings.Repeat("<si><t>_x0041__x</t></si>", n)}
+		}),
+		"inline texts": rows(`<row><c t="inlineStr"><is><r><t>_x</t></r><rPh><t>a</t></rPh></is></c></row>`),
+		"entities": parts(func(n int) workbook {
+			return workbook{shared: "<si><t>" + strings.Repeat("&amp;", n) + "</t></si>"}
+		}),
+		"attributes": parts(func(n int) workbook {
+			return workbook{rows: "<row" + strings.Repeat(` a="b"`, n) + "/>"}
+		}),
 		"rows with attributes": rows("<row" + strings.Repeat(` a="b"`, 1000) + `><c` + strings.Repeat(` a="b"`, 1000) + "/></row>"),
 		"comments":             rows("<!-- a --><?b c?>"),
 		"nesting":              rows("<a>"),
-		"digits":               parts(func(n int) workbook { return workbook{rows: "<row><c><v>" + strings.Repeat("1", n) + "</v></c></row>"} }),
+		"digits": parts(func(n int) workbook {
+			return workbook{rows: "<row><c><v>" + strings.Repeat("1", n) + "</v></c></row>"}
+		}),
 		"formats of numbers": parts(func(n int) workbook {
 			return workbook{styles: string(number("<numFmts>", `<numFmt numFmtId="%d" formatCode="[h]0.0&quot;x&quot;"/>`, "</numFmts>")(n))}
 		}),
 		"long formats of numbers": parts(func(n int) workbook {
 			return workbook{styles: string(number("", `<numFmt numFmtId="%d" formatCode="`+strings.Repeat("0x", 127)+`"/>`, "")(n))}
 		}),
-		"formats of cells": parts(func(n int) workbook { return workbook{styles: "<cellXfs>" + strings.Repeat(`<xf numFmtId="14"/>`, n)} }),
+		"formats of cells": parts(func(n int) workbook {
+			return workbook{styles: "<cellXfs>" + strings.Repeat(`<xf numFmtId="14"/>`, n)}
+		}),
 		"long codes": parts(func(n int) workbook {
 			return workbook{styles: `<numFmt numFmtId="200" formatCode="` + strings.Repeat("0", n) + `"/>`}
 		}),
