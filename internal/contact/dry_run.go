@@ -53,17 +53,28 @@ func NewDryRun(app core.App, tenantID string) (_ *DryRun, err error) {
 // dryRunPrefix begins the names of folders that backups leave out.
 const dryRunPrefix = ".contactbase.dry-run-"
 
-const tablesSQL = "SELECT `sql` FROM `sqlite_schema` WHERE `sql` IS NOT NULL AND (`name` IN ('contacts', 'idx_contacts_phone') OR `tbl_name` = 'contacts' AND `sql` LIKE 'CREATE UNIQUE%' " +
-	"OR `tbl_name` = '_contactSearch' AND `type` IN ('table', 'index')) ORDER BY `type` DESC" // tables first
+const tablesSQL = "SELECT `sql` FROM `sqlite_schema` WHERE `sql` IS NOT NULL AND " +
+	"(`name` IN ('contacts', 'idx_contacts_phone') OR `tbl_name` = 'contacts' AND `sql` LIKE 'CREATE UNIQUE%') " +
+	"ORDER BY `type` DESC" // tables first
 
-// makeTables makes the tables as they are in data.db.
+// ownTables are the tables that data.db does not have, or has otherwise. As contacts are kept in any order, `seq` is
+// not the number of a search row but what has the same order: the time of the contact's creation, and its id.
+var ownTables = []string{
+	"CREATE TABLE `marked` (`contact` TEXT PRIMARY KEY, `number` INTEGER NOT NULL) WITHOUT ROWID",
+	"CREATE TABLE `passed` (`key` TEXT PRIMARY KEY, `contact` TEXT NOT NULL) WITHOUT ROWID",
+	"CREATE TABLE `_contactSearch` (`contact` TEXT PRIMARY KEY, `seq` TEXT NOT NULL, `tenant` TEXT NOT NULL, " +
+		"`email` TEXT NOT NULL) WITHOUT ROWID",
+	"CREATE INDEX `idx__contactSearch_email` ON `_contactSearch` (`tenant`, `email`, `seq`) WHERE `email` != ''",
+}
+
+// makeTables makes the table of contacts as it is in data.db, and ownTables.
 func (d *DryRun) makeTables() error {
 	definitions, err := sqlite.Values[string](d.plan.tx, tablesSQL)
 	if err != nil {
 		return err
 	}
-	const marked = "CREATE TABLE `marked` (`contact` TEXT PRIMARY KEY, `number` INTEGER NOT NULL) WITHOUT ROWID"
-	for _, statement := range append([]string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", marked}, definitions...) {
+	pragmas := []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF"}
+	for _, statement := range slices.Concat(pragmas, ownTables, definitions) {
 		if _, err := d.plan.earlier.ExecContext(context.Background(), statement); err != nil {
 			return err
 		}
@@ -71,17 +82,23 @@ func (d *DryRun) makeTables() error {
 	return nil
 }
 
-// Plan returns what the items would do.
-func (d *DryRun) Plan(items []Item) ([]Result, error) {
+// Plan returns what the items would do: all of them, or if ctx ends meanwhile, the first ones, mostly at least one.
+func (d *DryRun) Plan(ctx context.Context, items []Item) (results []Result, err error) {
 	p := d.plan
+	p.ended = ctx.Err
 	if err := p.load(items); err != nil {
 		return nil, err
 	}
-	results := make([]Result, len(items))
 	for i := range items {
-		var err error
-		if results[i], err = p.next(i, &items[i]); err != nil {
+		result, err := p.next(i, &items[i])
+		if err != nil && ctx.Err() != nil {
+			break
+		}
+		if err != nil {
 			return nil, fmt.Errorf("planning item %d: %w", i, err)
+		}
+		if results = append(results, result); ctx.Err() != nil {
+			break
 		}
 	}
 	if err := d.keep(); err != nil {
@@ -90,7 +107,7 @@ func (d *DryRun) Plan(items []Item) ([]Result, error) {
 	return results, nil
 }
 
-// keep moves what the items have made to the temporary database.
+// keep moves what the items have made, and how far their look-ups came, to the temporary database.
 func (d *DryRun) keep() error {
 	p := d.plan
 	tx, err := p.earlier.BeginTx(context.Background(), nil)
@@ -98,15 +115,29 @@ func (d *DryRun) keep() error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // without effect after the commit
+	passed, err := json.Marshal(p.passed)
+	if err != nil {
+		return err
+	}
 	ids := sqlite.List(slices.Collect(maps.Keys(p.made.contacts)))
-	for _, statement := range []string{
-		"DELETE FROM `contacts` WHERE `id` IN (SELECT `value` FROM json_each(?))",
-		"DELETE FROM `_contactSearch` WHERE `contact` IN (SELECT `value` FROM json_each(?))",
+	for _, s := range []sqlite.Statement{
+		{Text: "DELETE FROM `contacts` WHERE `id` IN (SELECT `value` FROM json_each(?))", Args: []any{ids}},
+		{Text: "DELETE FROM `_contactSearch` WHERE `contact` IN (SELECT `value` FROM json_each(?))", Args: []any{ids}},
+		{Text: "INSERT OR REPLACE INTO `passed` SELECT `key`, `value` FROM json_each(?)", Args: []any{string(passed)}},
 	} {
-		if _, err := tx.ExecContext(context.Background(), statement, ids); err != nil {
+		if _, err := tx.ExecContext(context.Background(), s.Text, s.Args...); err != nil {
 			return err
 		}
 	}
+	if err := p.keepChanges(tx); err != nil {
+		return err
+	}
+	p.changes, p.made = nil, overlay{}
+	return tx.Commit()
+}
+
+// keepChanges writes the contacts as the last changes have left them.
+func (p *plan) keepChanges(tx *sql.Tx) error {
 	last := map[string]*change{}
 	for _, c := range p.changes {
 		last[c.after.ID] = c
@@ -117,7 +148,10 @@ func (d *DryRun) keep() error {
 		if err != nil {
 			return err
 		}
-		found := search.Insert(search.Row{Contact: c.after.ID, Tenant: p.tenantID, Email: search.FoldEmail(c.after.Email)})
+		found := sqlite.Statement{
+			Text: "INSERT INTO `_contactSearch` (`contact`, `seq`, `tenant`, `email`) VALUES (?, ?, ?, ?)",
+			Args: []any{c.after.ID, c.after.Created + " " + c.after.ID, p.tenantID, search.FoldEmail(c.after.Email)},
+		}
 		for _, s := range []sqlite.Statement{row, found} {
 			if prepared[s.Text] == nil {
 				if prepared[s.Text], err = tx.PrepareContext(context.Background(), s.Text); err != nil {
@@ -129,8 +163,7 @@ func (d *DryRun) keep() error {
 			}
 		}
 	}
-	p.changes, p.made = nil, overlay{}
-	return tx.Commit()
+	return nil
 }
 
 // Mark marks contacts with numbers, and returns the numbers of those that were marked before.

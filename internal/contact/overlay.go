@@ -10,7 +10,7 @@ import (
 type overlay struct {
 	contacts     map[string]*Contact // by id; nil for a deleted one
 	byExternalID map[string]*Contact // those that have one
-	shared       map[Key][]*Contact  // by the folded email address, and by the phone number
+	shared       map[Key][]*Contact  // by the folded email address, and by the phone number; the oldest first
 	holders      map[indexed]string  // the id of the contact that has a key in an admin's unique index
 	keys         map[indexed]string  // by a contact's id, its key in such an index; "" for none
 }
@@ -28,7 +28,8 @@ func (o *overlay) put(before, after *Contact) {
 		o.byExternalID[after.ExternalID] = after
 	}
 	for _, key := range after.shared() {
-		o.shared[key] = append(o.shared[key], after)
+		at, _ := slices.BinarySearchFunc(o.shared[key], after, byAge)
+		o.shared[key] = slices.Insert(o.shared[key], at, after)
 	}
 }
 
@@ -70,8 +71,8 @@ func (o *overlay) drop(c *Contact) {
 		delete(o.byExternalID, c.ExternalID)
 	}
 	for _, key := range c.shared() {
-		if len(o.shared[key]) > 0 {
-			o.shared[key] = slices.DeleteFunc(o.shared[key], func(other *Contact) bool { return other.ID == c.ID })
+		if at, found := slices.BinarySearchFunc(o.shared[key], c, byAge); found {
+			o.shared[key] = slices.Delete(o.shared[key], at, at+1)
 		}
 	}
 }
@@ -101,17 +102,24 @@ func (o *overlay) find(key Key) *Contact {
 		return o.contacts[key.Value]
 	case ExternalID:
 		return o.byExternalID[key.Value]
-	default:
-		return oldest(o.shared[key.folded()]...)
 	}
+	if found := o.shared[key.folded()]; len(found) > 0 {
+		return found[0]
+	}
+	return nil
 }
 
 // oldest returns the oldest of the contacts that are not nil, or nil.
 func oldest(contacts ...*Contact) (first *Contact) {
 	for _, c := range contacts {
-		if first == nil || c != nil && cmp.Or(cmp.Compare(c.Created, first.Created), cmp.Compare(c.ID, first.ID)) < 0 {
+		if first == nil || c != nil && byAge(c, first) < 0 {
 			first = c
 		}
 	}
 	return first
+}
+
+// byAge compares contacts of a tenant by their creation.
+func byAge(a, b *Contact) int {
+	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
 }

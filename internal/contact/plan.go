@@ -93,12 +93,14 @@ type plan struct {
 	targets  custom.Collections // to which the admin's relations lead
 	tenantID string
 
-	made    overlay   // what the items have made
-	earlier *sql.DB   // of a dry run: what the items of earlier calls have made, in tables like those of data.db; nil for none
-	stored  prefetch  // what was read for many items at once
-	kept    prefetch  // the same of earlier
-	newest  last      // contact of the tenant
-	changes []*change // in the order of their items
+	made    overlay           // what the items have made
+	earlier *sql.DB           // of a dry run: what the items of earlier calls have made, see ownTables; nil for none
+	stored  prefetch          // what was read for many items at once
+	kept    prefetch          // the same of earlier
+	passed  map[string]string // of a dry run: the last stored contact that was passed over, by the text of a key
+	ended   func() error      // of a dry run: why a long look-up ends early; nil for never
+	newest  last              // contact of the tenant
+	changes []*change         // in the order of their items
 }
 
 // change is the change of a contact that a plan has decided.

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"database/sql"
 	"maps"
 	"slices"
 
@@ -31,34 +32,58 @@ func (p *plan) findBy(key Key) (*Contact, error) {
 	return oldest(made, stored), err
 }
 
-// findStored returns the contact that a key finds among those that no item has changed, nil if there is none.
+// findStored returns the contact that a key finds among those that no item has changed, or that items of earlier calls
+// have changed, nil if there is none.
 func (p *plan) findStored(key Key) (*Contact, error) {
-	found, known := p.stored[key.folded()]
-	var err error
-	if !known {
-		found, err = p.read(p.tx, key, nil)
-	}
-	var without []string
-	for found != nil && err == nil {
-		changed, failed := p.isChanged(found.ID)
-		if err = failed; !changed {
-			break
-		}
-		if !key.isShared() {
-			found = nil
-			break
-		}
-		if without == nil {
-			without = slices.Collect(maps.Keys(p.made.contacts))
-		}
-		without = append(without, found.ID)
-		found, err = p.read(p.tx, key, without)
-	}
+	key = key.folded()
+	found, err := p.first(p.tx, p.stored, key, func(id string) (bool, error) { return p.passes(key, id) })
 	if p.earlier == nil || err != nil {
 		return found, err
 	}
-	earlier, err := p.findEarlier(key)
+	earlier, err := p.first(p.earlier, p.kept, key, func(id string) (bool, error) { return p.made.has(id), nil })
 	return oldest(found, earlier), err
+}
+
+// first returns the first contact that a folded key finds in a database, beginning with the known one, and that is not
+// to be passed over; nil if there is none. That one is known afterwards: many items may have the key, and each contact
+// is passed over once, not once for each of them.
+func (p *plan) first(
+	tx sqlite.Reader, known prefetch, key Key, passes func(id string) (bool, error),
+) (*Contact, error) {
+	found, isKnown := known[key]
+	var err error
+	if !isKnown {
+		found, err = p.read(tx, key, "")
+	}
+	for found != nil && err == nil {
+		var isPassed bool
+		if isPassed, err = passes(found.ID); err != nil || !isPassed {
+			break
+		}
+		if !key.isShared() {
+			return nil, nil
+		}
+		if found, err = p.read(tx, key, found.ID); err == nil && known != nil {
+			known[key] = found
+		}
+		if err == nil && p.ended != nil {
+			err = p.ended()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// passes reports whether an item has changed the stored contact that a folded key finds. If so, a dry run looks behind
+// it from then on.
+func (p *plan) passes(key Key, id string) (bool, error) {
+	changed, err := p.isChanged(id)
+	if changed && p.earlier != nil && key.isShared() {
+		p.passed[key.text()] = id
+	}
+	return changed, err
 }
 
 // isChanged reports whether an item has made, changed or deleted the contact, also one of an earlier call.
@@ -77,24 +102,6 @@ func (p *plan) isEarlier(id string) (bool, error) {
 	return sqlite.Value[bool](p.earlier, "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `id` = ?)", id)
 }
 
-// findEarlier returns the contact that a key finds among those of earlier calls, nil if there is none.
-func (p *plan) findEarlier(key Key) (*Contact, error) {
-	found, known := p.kept[key.folded()]
-	if !known {
-		var err error
-		if found, err = p.read(p.earlier, key, nil); err != nil {
-			return nil, err
-		}
-	}
-	if found == nil || !p.made.has(found.ID) {
-		return found, nil
-	}
-	if !key.isShared() {
-		return nil, nil
-	}
-	return p.read(p.earlier, key, slices.Collect(maps.Keys(p.made.contacts)))
-}
-
 // isShared reports whether several contacts may have the key.
 func (k Key) isShared() bool { return k.Field == Email || k.Field == Phone }
 
@@ -106,16 +113,20 @@ func (k Key) folded() Key {
 	return k
 }
 
-// read reads the contact that a key finds, without those with some ids, nil if there is none.
-func (p *plan) read(tx sqlite.Reader, key Key, without []string) (*Contact, error) {
+// text returns the key as one text.
+func (k Key) text() string { return k.Field + " " + k.Value }
+
+// read reads the contact that a folded key finds behind another one, or the first if that is "". It returns nil if
+// there is none.
+func (p *plan) read(tx sqlite.Reader, key Key, behind string) (*Contact, error) {
 	by := oneBy[key.Field]
-	if without != nil {
-		by = otherBy[key.Field]
+	if behind != "" {
+		by = nextBy[key.Field]
 	}
 	found, err := p.query(tx, p.adminFields, func(columns string) (string, []any) {
-		args := []any{p.tenantID, key.folded().Value}
-		if without != nil {
-			args = append(args, sqlite.List(without))
+		args := []any{p.tenantID, key.Value}
+		if behind != "" {
+			args = append(args, behind)
 		}
 		return "SELECT " + columns + " FROM " + by, args
 	})
@@ -159,7 +170,33 @@ func keysOf(items []Item) prefetch {
 func (p *plan) load(items []Item) (err error) {
 	keys := keysOf(items)
 	if p.stored, err = p.prefetch(p.tx, keys); err == nil && p.earlier != nil {
-		p.kept, err = p.prefetch(p.earlier, keys)
+		if p.kept, err = p.prefetch(p.earlier, keys); err == nil {
+			err = p.resume()
+		}
+	}
+	return err
+}
+
+// resume begins the look-ups of a dry run behind the contacts that earlier calls have passed over.
+func (p *plan) resume() error {
+	p.passed = map[string]string{}
+	shared := map[string]Key{}
+	for key := range p.stored {
+		if key.isShared() {
+			shared[key.text()] = key
+		}
+	}
+	const passedSQL = "SELECT `key`, `contact` FROM `passed` WHERE `key` IN (SELECT `value` FROM json_each(?))"
+	err := sqlite.Each(p.earlier, passedSQL, func(rows *sql.Rows) error {
+		key, contact := "", ""
+		err := rows.Scan(&key, &contact)
+		p.passed[key] = contact
+		return err
+	}, sqlite.List(slices.Collect(maps.Keys(shared))))
+	for text, contact := range p.passed {
+		if err == nil {
+			p.stored[shared[text]], err = p.read(p.tx, shared[text], contact)
+		}
 	}
 	return err
 }

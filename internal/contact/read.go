@@ -21,13 +21,21 @@ const (
 
 	oldestByEmail = " ORDER BY s.`seq` LIMIT 1"
 	oldestByPhone = " ORDER BY c.`created`, c.`id` LIMIT 1"
-	withoutSome   = " AND c.`id` NOT IN (SELECT `value` FROM json_each(?))"
+
+	// Behind the contact ?3. One that was deleted meanwhile is no place to go on from: then from the beginning.
+	behindByEmail = " AND s.`seq` > coalesce((SELECT `seq` FROM `_contactSearch` WHERE `contact` = ?3), 0)"
+	behindByPhone = " AND (c.`created`, c.`id`) > (coalesce((SELECT `created` FROM `contacts` WHERE `id` = ?3), ''), ?3)"
 )
 
-// oneBy has how the contact of a key is found, by the key's field. otherBy leaves out contacts with some ids.
+// oneBy has how the contact of a key is found, by the key's field. nextBy finds the next one behind another contact
+// with the key.
 var (
-	oneBy   = map[string]string{ID: byID, ExternalID: byExternalID, Email: withEmail + oldestByEmail, Phone: withPhone + oldestByPhone}
-	otherBy = map[string]string{Email: withEmail + withoutSome + oldestByEmail, Phone: withPhone + withoutSome + oldestByPhone}
+	oneBy = map[string]string{
+		ID: byID, ExternalID: byExternalID, Email: withEmail + oldestByEmail, Phone: withPhone + oldestByPhone,
+	}
+	nextBy = map[string]string{
+		Email: withEmail + behindByEmail + oldestByEmail, Phone: withPhone + behindByPhone + oldestByPhone,
+	}
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -43,16 +44,17 @@ func (d *dryRun) isOf(i *Import) bool {
 	return i.Status == Checking && d.stored == i.Position && reflect.DeepEqual(d.Choices, i.Choices)
 }
 
-// next counts the next page and stores the result. It returns Checked after the last page.
-func (d *dryRun) next() (Status, error) {
-	status, err := d.count()
+// next counts the next page, or the rows that it reaches before ctx ends, and stores the result. It returns Checked
+// after the last page.
+func (d *dryRun) next(ctx context.Context) (Status, error) {
+	status, err := d.count(ctx)
 	if err != nil {
 		return "", err
 	}
 	return status, d.store(status)
 }
 
-func (d *dryRun) count() (Status, error) {
+func (d *dryRun) count(ctx context.Context) (Status, error) {
 	p, err := d.readPage(d.app, d.position)
 	if err != nil {
 		return "", err
@@ -60,7 +62,7 @@ func (d *dryRun) count() (Status, error) {
 	if p == nil {
 		return Checked, nil
 	}
-	results, err := d.run.Plan(p.items)
+	results, err := d.run.Plan(ctx, p.items)
 	if err != nil {
 		return "", fmt.Errorf("checking rows of the import %s: %w", d.ID, err)
 	}
@@ -68,7 +70,7 @@ func (d *dryRun) count() (Status, error) {
 	if err != nil {
 		return "", err
 	}
-	d.position += len(p.items)
+	d.position += len(results)
 	return Checking, nil
 }
 

@@ -193,3 +193,38 @@ func refusedRows(t *testing.T, app core.App, id string) string {
 	}
 	return b.String()
 }
+
+// A check says which row was the first to have a contact as the import does, also where rows of different pages have
+// changed those that share an address, the younger one first.
+func TestOldestAcrossPages(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	two := store(t, app, acme, "externalId,name,email\nold,Ada,a@example.com\nyoung,Ada,A@example.com\n")
+	begin(t, app, two, "externalId", start)
+	if err := imports.Work(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	filler := func(from int) string {
+		var b strings.Builder
+		for n := range 200 {
+			fmt.Fprintf(&b, "%d,Filler,\n", from+n)
+		}
+		return b.String()
+	}
+	text := "externalId,name,email\nyoung,Grace,\n" + filler(0) + "old,Hedy,\n" + filler(200) + ",Zoe,a@example.com\n"
+	stored := store(t, app, acme, text)
+	var said [2]string
+	for i, begins := range []beginning{check, start} {
+		begin(t, app, stored, "", begins)
+		work(t, app, stored.ID)
+		notes, err := imports.Notes(app, stored.ID, imports.MaxNotes)
+		if err != nil || len(notes) != 1 {
+			t.Fatalf("the notes are %v (%v)", notes, err)
+		}
+		said[i] = notes[0].Text
+	}
+	if said[0] != said[1] || said[1] != "is the same contact as row 203" {
+		t.Errorf("the check says that a row %s, the import that it %s", said[0], said[1])
+	}
+}

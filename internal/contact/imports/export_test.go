@@ -1,6 +1,10 @@
 package imports
 
-import "github.com/pocketbase/pocketbase/core"
+import (
+	"context"
+
+	"github.com/pocketbase/pocketbase/core"
+)
 
 // ErrMoved means that somebody else continues the import, or has ended it.
 var ErrMoved = errMoved
@@ -15,7 +19,7 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 	if err != nil {
 		return err
 	}
-	status, err := d.count()
+	status, err := d.count(context.Background())
 	if err == nil {
 		do()
 		err = d.store(status)

@@ -142,7 +142,7 @@ func (w *worker) turnWith(app core.App, i *Import) error {
 		}
 		w.dryRuns[i.ID] = d
 	}
-	status, err := d.next()
+	status, err := d.next(context.Background())
 	if err != nil || status == Checked {
 		w.end(i.ID)
 	}

@@ -60,6 +60,9 @@ func find(t *testing.T, app core.App, id string) *imports.Import {
 	return found
 }
 
+// beginning begins a check or an import.
+type beginning func(app core.App, id string, mapping []string, match string) error
+
 func begin(t *testing.T, app core.App, stored *imports.Import, match string, begin func(core.App, string, []string, string) error) {
 	t.Helper()
 	if err := begin(app, stored.ID, stored.Mapping, match); err != nil {
