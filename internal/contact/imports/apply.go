@@ -2,6 +2,7 @@ package imports
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -96,8 +97,9 @@ func (i *Import) belowNoHeading(cells []string) []string {
 	return nil
 }
 
-// apply applies the next page, in as many chunks as it takes, and advances the position. If no rows are left, the import is done.
-func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
+// apply applies the next page, in as many chunks as it takes, and advances the position. It stops after a chunk if ctx
+// ends. If no rows are left, the import is done.
+func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks) error {
 	p, err := i.readPage(app, i.Position)
 	if err != nil {
 		return err
@@ -116,6 +118,9 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 		}
 		begun += taken
 		i.Position += taken
+		if ctx.Err() != nil {
+			return nil
+		}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 
 // isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
 func (d *dryRun) isOf(i *Import) bool {
-	return i.Status == Checking && d.stored == i.Position && reflect.DeepEqual(d.Choices, i.Choices)
+	return d.ID == i.ID && i.Status == Checking && d.stored == i.Position && reflect.DeepEqual(d.Choices, i.Choices)
 }
 
 // next counts the next page, or the rows that it reaches before ctx ends, and stores the result. It returns Checked

@@ -2,12 +2,30 @@ package imports
 
 import (
 	"context"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 )
 
+// WorkBy is Work with turns of another length.
+func WorkBy(ctx context.Context, app core.App, maxTurn time.Duration) error {
+	return work(ctx, app, maxTurn)
+}
+
 // ErrMoved means that somebody else continues the import, or has ended it.
 var ErrMoved = errMoved
+
+// Turns returns the imports that have turns, one after another, while a tenant, "" for none, has a turn that does not
+// end.
+func Turns(waiting map[string][]string, turns int, running string) (ids []string) {
+	w := &worker{lines: map[string]*line{running: {running: true}}}
+	for range turns {
+		l, id := w.next(waiting)
+		l.running = false
+		ids = append(ids, id)
+	}
+	return ids
+}
 
 // CheckMeanwhile checks the first rows of an import, and calls do before it stores the result.
 func CheckMeanwhile(app core.App, id string, do func()) error {

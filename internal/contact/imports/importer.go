@@ -1,7 +1,9 @@
 package imports
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -19,6 +21,12 @@ const (
 
 	// idle is the time without progress after which an import counts as abandoned.
 	idle = 2 * time.Second
+
+	// atOnce is how many tenants have their turns at a time.
+	atOnce = 2
+
+	// maxTurn is how long a turn takes, apart from a row or a chunk of rows that has begun.
+	maxTurn = time.Second
 )
 
 // NewImporter returns the loop that checks and applies imports in the background, by turns. Wake it when an import begins.
@@ -30,44 +38,175 @@ func NewImporter(app core.App) *loop.Loop {
 	})
 }
 
-// Work checks and applies imports, by turns, until there is nothing left to do, or ctx ends. It skips an import that another process works
-// on. One that fails does not delay the others.
-func Work(ctx context.Context, app core.App) error {
-	w, skipped := newWorker(app), map[string]bool{}
-	defer w.close()
-	var failed error
+// Work checks and applies imports until there is nothing left to do, or ctx ends. Tenants take turns, two at a time,
+// and so do the imports of a tenant. It skips an import that another process works on. One that fails does not delay
+// the others.
+func Work(ctx context.Context, app core.App) error { return work(ctx, app, maxTurn) }
+
+func work(ctx context.Context, app core.App, maxTurn time.Duration) error {
+	w := &worker{
+		app: app, maxTurn: maxTurn, lines: map[string]*line{}, failures: map[string]failure{}, over: make(chan turn),
+	}
+	defer func() {
+		for _, l := range w.lines {
+			l.endCheck(app)
+		}
+	}()
 	for {
-		waiting, err := busy(app)
-		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return skipped[i.ID] })
-		if err != nil || len(waiting) == 0 {
-			return errors.Join(failed, err)
-		}
-		for _, i := range waiting {
-			if err := ctx.Err(); err != nil {
-				return err
+		err := w.begin(ctx)
+		if w.running == 0 {
+			for _, f := range w.failures {
+				err = errors.Join(err, f.err)
 			}
-			err := w.turn(i)
-			skipped[i.ID] = err != nil
-			if err != nil && !errors.Is(err, errMoved) {
-				failed = errors.Join(failed, err)
-			}
+			return err
 		}
+		w.end(<-w.over)
 	}
 }
 
-// WorkOn checks or applies one import until that is done, or ctx ends. While another process works on it, WorkOn waits.
-func WorkOn(ctx context.Context, app core.App, id string) error {
-	w := newWorker(app)
-	defer w.close()
-	for {
-		waiting, err := busy(app)
-		at := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
-		if err = errors.Join(err, ctx.Err()); err != nil || at < 0 {
+// worker gives turns to tenants. Its fields belong to the goroutine of Work.
+type worker struct {
+	app      core.App
+	maxTurn  time.Duration
+	lines    map[string]*line // by the id of the tenant
+	turns    int              // that have begun
+	running  int
+	over     chan turn
+	failures map[string]failure // by the id of the import, of its last turn
+}
+
+// line has the imports of a tenant.
+type line struct {
+	turn    int    // the number of the last turn, 0 for none
+	last    string // the id of the import that had it
+	running bool
+
+	// These belong to the goroutine of the turn while it runs.
+	chunks *sqlite.Chunks
+	check  *dryRun // that is not finished, nil for none: a tenant has one temporary database at most
+}
+
+func newLine() *line { return &line{chunks: sqlite.Throttled()} }
+
+// turn is a turn that is over.
+type turn struct {
+	line   *line
+	id     string // of the import
+	failed error
+}
+
+// failure is why an import waits for another attempt.
+type failure struct {
+	err   error // nil if another process works on it
+	until time.Time
+}
+
+// begin begins turns, until as many run as may, or no other tenant waits.
+func (w *worker) begin(ctx context.Context) error {
+	for w.running < atOnce {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err = w.turn(waiting[at])
+		waiting, err := w.waiting()
+		if err != nil {
+			return err
+		}
+		l, id := w.next(waiting)
+		if l == nil {
+			return nil
+		}
+		go func() { w.over <- turn{l, id, l.work(ctx, w.app, id, w.maxTurn)} }()
+	}
+	return nil
+}
+
+// end notes the end of a turn.
+func (w *worker) end(t turn) {
+	w.running--
+	t.line.running = false
+	delete(w.failures, t.id)
+	if errors.Is(t.failed, errMoved) {
+		t.failed = nil
+	} else if t.failed == nil {
+		return
+	}
+	w.failures[t.id] = failure{t.failed, time.Now().Add(idle)}
+}
+
+// unfinished is the condition on an import that is to be checked or applied.
+const unfinished = "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
+
+// waiting returns the imports whose turn may be next, by their tenants, in the order of their ids. It ends checks that
+// do not go on.
+func (w *worker) waiting() (map[string][]string, error) {
+	found, checks := map[string][]string{}, map[string]bool{}
+	now := time.Now()
+	const waitingSQL = "SELECT `id`, `tenant`, `status` FROM `_imports` WHERE " + unfinished + " ORDER BY `id`"
+	err := sqlite.Each(sqlite.Direct(w.app.ConcurrentDB()), waitingSQL, func(rows *sql.Rows) error {
+		id, tenant, status := "", "", New
+		err := rows.Scan(&id, &tenant, &status)
+		checks[id] = status == Checking
+		if !now.Before(w.failures[id].until) {
+			found[tenant] = append(found[tenant], id)
+		}
+		return err
+	})
+	for tenant, l := range w.lines {
+		if err != nil || l.running || l.check == nil {
+			continue
+		}
+		if !checks[l.check.ID] {
+			l.endCheck(w.app)
+			continue
+		}
+		found[tenant] = slices.DeleteFunc(found[tenant], func(id string) bool { return checks[id] && id != l.check.ID })
+	}
+	return found, err
+}
+
+// next gives a turn to the tenant without a running one whose last turn is the longest ago, and there to the import
+// behind the last one. It returns nil if none waits.
+func (w *worker) next(waiting map[string][]string) (next *line, id string) {
+	first := ""
+	for tenant, ids := range waiting {
+		l := w.lines[tenant]
+		if l == nil {
+			l = newLine()
+			w.lines[tenant] = l
+		}
+		if l.running || len(ids) == 0 {
+			continue
+		}
+		if next != nil && cmp.Or(cmp.Compare(l.turn, next.turn), cmp.Compare(ids[0], first)) > 0 {
+			continue
+		}
+		behind, isThere := slices.BinarySearch(ids, l.last)
+		if isThere {
+			behind++
+		}
+		next, first, id = l, ids[0], ids[behind%len(ids)]
+	}
+	if next != nil {
+		w.turns++
+		w.running++
+		next.turn, next.last, next.running = w.turns, id, true
+	}
+	return next, id
+}
+
+// WorkOn checks or applies one import until that is done, or ctx ends. While another process works on it, WorkOn
+// waits.
+func WorkOn(ctx context.Context, app core.App, id string) error {
+	l := newLine()
+	defer l.endCheck(app)
+	for {
+		left, err := query(app, "`id` = ? AND "+unfinished, id)
+		if err = errors.Join(err, ctx.Err()); err != nil || len(left) == 0 {
+			return err
+		}
+		err = l.work(ctx, app, id, maxTurn)
 		if errors.Is(err, errMoved) {
-			err = waiting[at].await(ctx, app)
+			err = left[0].await(ctx, app)
 		}
 		if err != nil {
 			return err
@@ -83,68 +222,62 @@ func (i *Import) await(ctx context.Context, app core.App) error {
 			return err
 		}
 		position = current.Position
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, idle) {
 			return ctx.Err()
-		case <-time.After(idle):
 		}
 	}
 }
 
-// worker works on imports by turns.
-type worker struct {
-	app     core.App
-	chunks  *sqlite.Chunks
-	dryRuns map[string]*dryRun // by the id of the import
-}
-
-func newWorker(app core.App) *worker {
-	return &worker{app: app, chunks: sqlite.Throttled(), dryRuns: map[string]*dryRun{}}
-}
-
-// close ends the dry runs that are not finished.
-func (w *worker) close() {
-	for id := range w.dryRuns {
-		w.end(id)
-	}
-}
-
-// end ends the dry run of an import, if any.
-func (w *worker) end(id string) {
-	d := w.dryRuns[id]
-	if d == nil {
+// endCheck ends the dry run that is not finished, if any.
+func (l *line) endCheck(app core.App) {
+	if l.check == nil {
 		return
 	}
-	delete(w.dryRuns, id)
-	if err := d.run.Close(); err != nil {
-		w.app.Logger().Warn("deleting the database of a dry run; delete its folder in the data directory, .contactbase.dry-run-…", "error", err)
+	if err := l.check.run.Close(); err != nil {
+		app.Logger().Warn(
+			"deleting the database of a dry run; delete its folder in the data directory, .contactbase.dry-run-…", "error", err,
+		)
 	}
+	l.check = nil
 }
 
-// turn checks or applies the next page of an import. A check that was interrupted begins again with the first row.
-func (w *worker) turn(i *Import) error {
-	return custom.RetryOutdated(w.app, func(app core.App) error { return w.turnWith(app, i) })
+// work checks or applies the next page of an import, or the part of it that fits into the turn. The error is errMoved
+// if another process works on the import, or it is not to be worked on any more.
+func (l *line) work(ctx context.Context, app core.App, id string, maxTurn time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, maxTurn)
+	defer cancel()
+	return custom.RetryOutdated(app, func(app core.App) error {
+		found, err := query(app, "`id` = ? AND "+unfinished, id)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return errMoved
+		case found[0].Status == Checking:
+			return l.checkOn(ctx, app, found[0])
+		}
+		return found[0].apply(ctx, app, l.chunks)
+	})
 }
 
-func (w *worker) turnWith(app core.App, i *Import) error {
-	d := w.dryRuns[i.ID]
-	if d != nil && !d.isOf(i) {
-		w.end(i.ID)
-		d = nil
+// checkOn continues the check of an import. One that was interrupted, or whose choices have changed, begins again with
+// the first row.
+func (l *line) checkOn(ctx context.Context, app core.App, i *Import) error {
+	if l.check != nil && !l.check.isOf(i) {
+		l.endCheck(app)
 	}
-	if i.Status != Checking {
-		return i.apply(app, w.chunks)
-	}
-	if d == nil {
+	if l.check == nil {
 		var err error
-		if d, err = i.dryRun(app); err != nil {
+		if l.check, err = i.dryRun(app); err != nil {
 			return err
 		}
-		w.dryRuns[i.ID] = d
 	}
-	status, err := d.next(context.Background())
+	status, err := l.check.next(ctx)
 	if err != nil || status == Checked {
-		w.end(i.ID)
+		l.endCheck(app)
+	}
+	if errors.Is(err, errMoved) { // it was started, cancelled or checked anew, which the next turn sees
+		return nil
 	}
 	return err
 }

@@ -137,11 +137,6 @@ func List(app core.App, tenantID string) ([]*Import, error) {
 	return query(app, "`tenant` = ? AND `status` != 'storing' ORDER BY `id` DESC LIMIT ?", tenantID, maxListed)
 }
 
-// busy returns the imports that are to be checked or applied, the oldest first.
-func busy(app core.App) ([]*Import, error) {
-	return query(app, "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` WHERE `tenants`.`id` = `tenant`) ORDER BY `id`")
-}
-
 func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
