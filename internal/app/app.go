@@ -141,6 +141,10 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	if config.Public != nil {
 		bindPublic(a.App, config.Public)
 	}
+	a.OnRecordAfterUpdateSuccess(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
+		a.imports.Wake() // imports go on when the tenant has API access again
+		return e.Next()
+	})
 	a.bindRetention(config.Retention, config.Audit)
 	bindMoves(a.App)
 	if config.Replica != nil {

@@ -42,6 +42,16 @@ func CountryOf(app core.App, id string) (string, error) {
 	return countries[0], nil
 }
 
+// Enabled returns ErrNotEnabled if the tenant has no API access.
+func Enabled(app core.App, id string) error {
+	const disabledSQL = "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ? AND `apiEnabled` = 0)"
+	disabled, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), disabledSQL, id)
+	if err == nil && disabled {
+		err = ErrNotEnabled
+	}
+	return err
+}
+
 // Find returns the tenant with this id or, failing that, the only one with this name.
 func Find(app core.App, idOrName string) (*Tenant, error) {
 	record, err := app.FindRecordById(CollectionName, idOrName)

@@ -130,7 +130,7 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 	moved, err := sqlite.Run(tx, []sqlite.Statement{{
 		Text: "UPDATE `_imports` SET `position` = `position` + ?1, `updated` = ?2 WHERE `id` = ?3 AND `status` = 'running' AND `position` = ?4 " +
-			"AND EXISTS (SELECT 1 FROM `tenants` WHERE `id` = `tenant`)",
+			"AND " + isEnabled,
 		Args: []any{taken, stamp.Stored(time.Now()), i.ID, p.from + begun},
 	}})
 	if err != nil {

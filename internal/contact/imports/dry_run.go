@@ -74,9 +74,10 @@ func (d *dryRun) count(ctx context.Context) (Status, error) {
 	return Checking, nil
 }
 
-// stillSQL reports whether nobody has started, cancelled or checked the import meanwhile.
-const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ? " +
-	"AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
+// stillSQL reports whether nobody has started, cancelled or checked the import meanwhile, and its tenant still has API
+// access.
+const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE " + isEnabled + " AND `id` = ? AND `status` = 'checking' " +
+	"AND `position` = ? AND `mapping` = ? AND `match` = ? AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
 
 // store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked the import meanwhile.
 func (d *dryRun) store(status Status) error {

@@ -133,15 +133,19 @@ func (w *worker) end(t turn) {
 	w.failures[t.id] = failure{t.failed, time.Now().Add(idle)}
 }
 
-// unfinished is the condition on an import that is to be checked or applied.
-const unfinished = "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
+// The conditions on an import that is to be checked or applied, and on one whose tenant has API access.
+const (
+	unfinished = "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
+	isEnabled  = "EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant` AND t.`apiEnabled` = 1)"
+)
 
 // waiting returns the imports whose turn may be next, by their tenants, in the order of their ids. It ends checks that
 // do not go on.
 func (w *worker) waiting() (map[string][]string, error) {
 	found, checks := map[string][]string{}, map[string]bool{}
 	now := time.Now()
-	const waitingSQL = "SELECT `id`, `tenant`, `status` FROM `_imports` WHERE " + unfinished + " ORDER BY `id`"
+	const waitingSQL = "SELECT `id`, `tenant`, `status` FROM `_imports` WHERE " + unfinished + " AND " + isEnabled +
+		" ORDER BY `id`"
 	err := sqlite.Each(sqlite.Direct(w.app.ConcurrentDB()), waitingSQL, func(rows *sql.Rows) error {
 		id, tenant, status := "", "", New
 		err := rows.Scan(&id, &tenant, &status)
@@ -194,8 +198,8 @@ func (w *worker) next(waiting map[string][]string) (next *line, id string) {
 	return next, id
 }
 
-// WorkOn checks or applies one import until that is done, or ctx ends. While another process works on it, WorkOn
-// waits.
+// WorkOn checks or applies one import until that is done, or ctx ends. While another process works on it, or its tenant
+// has no API access, WorkOn waits.
 func WorkOn(ctx context.Context, app core.App, id string) error {
 	l := newLine()
 	defer l.endCheck(app)
@@ -247,7 +251,7 @@ func (l *line) work(ctx context.Context, app core.App, id string, maxTurn time.D
 	ctx, cancel := context.WithTimeout(ctx, maxTurn)
 	defer cancel()
 	return custom.RetryOutdated(app, func(app core.App) error {
-		found, err := query(app, "`id` = ? AND "+unfinished, id)
+		found, err := query(app, "`id` = ? AND "+unfinished+" AND "+isEnabled, id)
 		switch {
 		case err != nil:
 			return err

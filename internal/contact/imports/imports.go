@@ -211,11 +211,15 @@ const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?
 	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, `rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
 	"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')"
 
-// begin begins with the first row. It uses the suggested mapping if the choices have none, and the tenant's country if they have none. The error is
-// sql.ErrNoRows if there is no such import, and a *fault.Error if the choices are invalid, or the import has been started before.
+// begin begins with the first row. It uses the suggested mapping if the choices have none, and the tenant's country if
+// they have none. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if the choices are invalid,
+// the import has been started before, or the tenant has no API access.
 func begin(app core.App, id string, status Status, choices sheet.Choices) error {
 	i, err := Find(app, id)
 	if err != nil {
+		return err
+	}
+	if err := tenant.Enabled(app, i.Tenant); err != nil {
 		return err
 	}
 	if choices.Mapping == nil {

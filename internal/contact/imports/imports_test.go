@@ -334,7 +334,7 @@ func TestKeptContactsGo(t *testing.T) {
 func TestCountryOfTheTenant(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	record := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "country": "de"})
+	record := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "apiEnabled": true, "country": "de"})
 	if stored := record.GetString("country"); stored != "DE" {
 		t.Errorf("the country of the tenant is %q", stored)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/imports"
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -127,7 +128,7 @@ func TestStartedDuringTheCheck(t *testing.T) {
 	_ = stop()
 }
 
-// What the end of the program, of the tenant, or a cancellation interrupts stops where it is. Unless it was
+// What the end of the program, a cancellation, or the end of API access interrupts stops where it is. Unless it was
 // cancelled, it goes on from there, and no row is lost or applied twice.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
@@ -136,6 +137,9 @@ func TestInterrupted(t *testing.T) {
 			"the end of the program": func(_ *testing.T, _ core.App, _, _ string, stop func() error) error { return stop() },
 			"a cancellation": func(t *testing.T, app core.App, _, id string, _ func() error) error {
 				return imports.Cancel(t.Context(), app, id)
+			},
+			"the end of API access": func(t *testing.T, app core.App, owner, _ string, _ func() error) error {
+				return setEnabled(t, app, owner, false)
 			},
 			"the end of the tenant": func(t *testing.T, app core.App, owner, _ string, _ func() error) error {
 				record, err := app.FindRecordById("tenants", owner)
@@ -169,6 +173,14 @@ func TestInterrupted(t *testing.T) {
 				if what == "an import" && created != left.Position && by != "the end of the tenant" {
 					t.Errorf("%d contacts of %d rows are written", created, left.Position)
 				}
+				if by == "the end of API access" {
+					if again := work(t, app, stored.ID); again.Position != left.Position || again.Status != left.Status {
+						t.Errorf("without API access it is %+v, then %+v", left, again)
+					}
+					if err := setEnabled(t, app, acme, true); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if what == "a check" && by != "the end of the tenant" { // it seems that another process works on it
 					testkit.Execute(t, app, "UPDATE _imports SET updated = '2026-01-01 00:00:00.000Z'", nil)
 				}
@@ -182,6 +194,32 @@ func TestInterrupted(t *testing.T) {
 					t.Errorf("it ends as %+v", over)
 				}
 			})
+		}
+	}
+}
+
+func setEnabled(t *testing.T, app core.App, owner string, enabled bool) error {
+	t.Helper()
+	record, err := app.FindRecordById("tenants", owner)
+	if err != nil {
+		return err
+	}
+	record.Set("apiEnabled", enabled)
+	return app.Save(record)
+}
+
+// Without API access, nothing begins.
+func TestNothingBeginsWithoutAccess(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	stored := store(t, app, acme, large(1))
+	if err := setEnabled(t, app, acme, false); err != nil {
+		t.Fatal(err)
+	}
+	for what, begins := range map[string]beginning{"a check": check, "an import": start} {
+		if err := begins(app, stored.ID, stored.Mapping, ""); !errors.Is(err, tenant.ErrNotEnabled) {
+			t.Errorf("%s begins with %v", what, err)
 		}
 	}
 }
