@@ -21,7 +21,9 @@ type archive struct {
 
 func openArchive(ctx context.Context, file io.ReaderAt, size int64) (archive, error) {
 	a := archive{ctx, map[string]*zip.File{}}
-	directory := &metered{file, maxDirectory}
+	// Outside of a section there is nothing to read. A damaged directory leads there, and a file would call that an error
+	// of the disk.
+	directory := &metered{io.NewSectionReader(file, 0, size), maxDirectory}
 	opened, err := zip.NewReader(directory, size)
 	if err != nil {
 		return a, damaged(err)
