@@ -51,5 +51,5 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 // PruneSQL are the statements that delete what is not needed any more.
 var PruneSQL = pruneSQL
 
-// EraseSQL deletes notes about deleted contacts.
-const EraseSQL = eraseSQL
+// EraseSQL are the statements that delete what imports have about deleted contacts.
+var EraseSQL = eraseSQL

@@ -53,17 +53,26 @@ func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
 	}}, err
 }
 
-// Erase deletes up to limit notes about deleted contacts, and returns how many it deleted.
-func Erase(tx core.App, contacts []string, limit int) (int, error) {
-	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: eraseSQL, Args: []any{sqlite.List(contacts), limit}}})
-	if err != nil {
-		return 0, fmt.Errorf("erasing warnings about contacts: %w", err)
+// Erase deletes up to limit notes about deleted contacts, and rows that say which of them an import has changed. It
+// returns how many it deleted.
+func Erase(tx core.App, contacts []string, limit int) (deleted int, err error) {
+	for _, statement := range eraseSQL {
+		args := []any{sqlite.List(contacts), limit - deleted}
+		found, err := sqlite.Run(tx, []sqlite.Statement{{Text: statement, Args: args}})
+		if err != nil {
+			return 0, fmt.Errorf("erasing what imports have about contacts: %w", err)
+		}
+		deleted += int(found[0])
 	}
-	return int(deleted[0]), nil
+	return deleted, nil
 }
 
-const eraseSQL = "DELETE FROM `_importNotes` WHERE rowid IN " +
-	"(SELECT rowid FROM `_importNotes` WHERE `contact` != '' AND `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)"
+var eraseSQL = []string{
+	"DELETE FROM `_importNotes` WHERE rowid IN (SELECT rowid FROM `_importNotes` " +
+		"WHERE `contact` != '' AND `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
+	"DELETE FROM `_importContacts` WHERE rowid IN (SELECT rowid FROM `_importContacts` " +
+		"WHERE `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
+}
 
 // repeats returns the earlier rows that have changed the contacts of rows, and keeps these rows, in the transaction of tx.
 func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int, error) {

@@ -114,10 +114,38 @@ func TestNotesOfDeletedContactsGo(t *testing.T) {
 	if notes := find(t, app, stored.ID).Notes; len(notes) != 1 || notes[0].Row != 3 || !strings.Contains(notes[0].Text, "third@") {
 		t.Errorf("left are %+v", notes)
 	}
-	var plan []struct {
-		Detail string `db:"detail"`
+	for i, index := range []string{"idx__importNotes_contact", "idx__importContacts_contact"} {
+		var plan []struct {
+			Detail string `db:"detail"`
+		}
+		statement := strings.NewReplacer("?1", "'[]'", "?2", "1").Replace(imports.EraseSQL[i])
+		err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + statement).All(&plan)
+		if err != nil || !strings.Contains(fmt.Sprint(plan), index) {
+			t.Errorf("the plan is %v (%v)", plan, err)
+		}
 	}
-	if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + strings.NewReplacer("?1", "'[]'", "?2", "1").Replace(imports.EraseSQL)).All(&plan); err != nil || !strings.Contains(fmt.Sprint(plan), "idx__importNotes_contact") {
-		t.Errorf("the plan is %v (%v)", plan, err)
+}
+
+// While an import runs, it has no row of a contact that was deleted.
+func TestRowsOfDeletedContactsGo(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	stored := store(t, app, testkit.Tenant(t, app, "Acme"), large(5_000))
+	begin(t, app, stored, "", start)
+	_, stop := working(t, app)
+	begun(t, app, stored.ID)
+	_ = stop()
+	kept := func() int { return testkit.Count(t, app, "SELECT count(*) FROM _importContacts", nil) }
+	before := kept()
+	first, err := app.FindFirstRecordByData("contacts", "externalId", "0")
+	if err != nil || before == 0 {
+		t.Fatalf("%d rows, %v", before, err)
+	}
+	if err := app.Delete(first); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Sweep(t, app)
+	if after := kept(); after != before-1 {
+		t.Errorf("of %d rows %d are left", before, after)
 	}
 }
