@@ -2,12 +2,12 @@ package routes
 
 import (
 	"errors"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/testkit/measure"
 	"contactbase/routes/envelope"
 )
 
@@ -57,17 +57,8 @@ func TestMeasuringABatchTakesLittleMemory(t *testing.T) {
 		"properties":  `{"items":[]` + properties.String() + `}`,
 	} {
 		raw := []byte(body)
-		if perByte := allocated(func() { _, _ = measureBatch(raw) }) / float64(len(raw)); perByte > 16 {
+		if perByte := float64(measure.Allocated(func() { _, _ = measureBatch(raw) })) / float64(len(raw)); perByte > 16 {
 			t.Errorf("%s take %.1f bytes for each of the body", name, perByte)
 		}
 	}
-}
-
-// allocated returns how many bytes do allocates, beside no other test.
-func allocated(do func()) float64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return float64(after.TotalAlloc - before.TotalAlloc)
 }

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -87,5 +88,50 @@ func TestLongTests(t *testing.T) {
 	})
 	if found < 10 {
 		t.Errorf("there are only %d long tests", found)
+	}
+}
+
+// measuring has the functions that measure this process, or the time of the clock that passes. What they return depends on the collector, on the
+// processor and on what else the machine does. In a bubble of testing/synctest the clock is the test's own.
+var measuring = []string{
+	"runtime.ReadMemStats", "metrics.Read", "debug.ReadGCStats", "testing.AllocsPerRun", "testing.Benchmark", "syscall.Getrusage", "unix.Getrusage",
+	"unix.ClockGettime", "time.Since",
+}
+
+// mayMeasure has the places that call them nevertheless, each with its reason.
+var mayMeasure = map[string]string{
+	"internal/testkit/measure/measure.go Allocated":                "counts allocations, which are the same on any machine",
+	"internal/testkit/measure/processor_unix.go ProcessorTime":     "is for what compares medians of runs",
+	"internal/testkit/linear.go workOf":                            "compares the least of runs with that of others",
+	"internal/replica/lease_test.go TestStandbyWaitsForWholeLease": "has a lower bound: a busy machine waits longer",
+	"internal/replica/lease_test.go TestStandbyIgnoresOtherClocks": "has a lower bound, and an upper one of an hour",
+	"routes/limit/limit_test.go TestSteadyClock":                   "compares with what has passed around it",
+	"internal/sqlite/transact_test.go TestThrottled":               "has a lower bound: a busy machine works and waits longer",
+	"internal/replica/store/store_test.go names":                   "finds a wrong time zone, from an hour on",
+}
+
+// Tests measure only with testkit/measure and testkit.Linear, whose results are the same on any machine. The tests of e2e look at other processes,
+// and wait for them.
+func TestTestsMeasureNothingElse(t *testing.T) {
+	t.Parallel()
+	unused := maps.Clone(mayMeasure)
+	testFiles(t, func(path string, file *ast.File) {
+		if strings.HasPrefix(path, "e2e/") {
+			return
+		}
+		inBubble := map[string]bool{}
+		calls(file, "synctest.Test", func(in string, _ *ast.CallExpr) { inBubble[in] = true })
+		for _, name := range measuring {
+			calls(file, name, func(in string, _ *ast.CallExpr) {
+				place := path + " " + in
+				delete(unused, place)
+				if mayMeasure[place] == "" && !(name == "time.Since" && inBubble[in]) {
+					t.Errorf("%s calls %s: use internal/testkit/measure or testkit.Linear, or compare counts of work", place, name)
+				}
+			})
+		}
+	})
+	for place := range unused {
+		t.Errorf("%s measures nothing any more: remove it from the list", place)
 	}
 }

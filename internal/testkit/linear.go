@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"contactbase/internal/testenv"
+	"contactbase/internal/testkit/measure"
 )
 
 const (
@@ -81,9 +82,9 @@ func enough(generate func(n int) []byte, run func([]byte)) (n int) {
 func workOf(run func([]byte), input []byte) work {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begin := processorTime()
+	begin := measure.ProcessorTime()
 	run(input)
-	used := processorTime() - begin
+	used := measure.ProcessorTime() - begin
 	runtime.ReadMemStats(&after)
 	return work{used.Seconds(), float64(after.TotalAlloc - before.TotalAlloc), float64(after.Mallocs - before.Mallocs)}
 }

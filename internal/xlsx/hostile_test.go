@@ -230,7 +230,7 @@ func TestWorkOfFormats(t *testing.T) { // not beside other tests, because it mea
 	work := func(runs int, code, value string) time.Duration {
 		styles := `<styleSheet><numFmt numFmtId="200" formatCode="` + code + `"/><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
 		file := book(cells(`<c s="0"><v>`+value+`</v></c>`)).with("styles", styles).zip(t)
-		return measure.Processor(t, runs, func() {
+		return measure.Processor(runs, func() {
 			if _, err := readAll(t, file, ""); err != nil {
 				t.Fatal(err)
 			}

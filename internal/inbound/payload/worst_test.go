@@ -2,11 +2,11 @@ package payload
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/testkit/measure"
 )
 
 // worstCase is a mapping that does much work on a matching payload.
@@ -104,13 +104,13 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 	for _, tt := range cases {
 		m := mustMapping(t, tt.mapping)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if _, err := Decode(asJSON, []byte(tt.body), m); err != nil && codeOf(err) != fault.MappingTooCostly && codeOf(err) != fault.ValidationFailed && codeOf(err) != fault.PayloadTooLarge {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		runtime.ReadMemStats(&after)
-		if got := after.TotalAlloc - before.TotalAlloc; got > most {
+		body := []byte(tt.body)
+		got := measure.Allocated(func() {
+			if _, err := Decode(asJSON, body, m); err != nil && codeOf(err) != fault.MappingTooCostly && codeOf(err) != fault.ValidationFailed && codeOf(err) != fault.PayloadTooLarge {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		})
+		if got > most {
 			t.Errorf("%s: allocates %d MiB", tt.name, got>>20)
 		}
 	}

@@ -7,6 +7,7 @@ import "runtime"
 // Allocated returns how many bytes do allocates on the heap in all, garbage included. No other test may run meanwhile: the test must not be
 // parallel.
 func Allocated(do func()) uint64 {
+	runtime.GC() // so that garbage does not pile up where GOGC is off
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	do()

@@ -21,11 +21,11 @@ const (
 	peakEnds   = "measure: end"
 )
 
-// Peak returns how many MiB on the heap are live at most while do runs, beyond those that are before, to a tenth of what is live. Garbage does
+// Peak returns how many MiB on the heap are live at most while do runs, beyond those that are before, to a fifth of what is live. Garbage does
 // not count.
 //
 // It runs the test in a process of its own, in which each collection stops the world, so that it finds exactly what is live, and happens
-// whenever the heap has grown by a tenth. The runtime's trace of its collections has the figures. The test or subtest calls Peak once: in the
+// whenever the heap has grown by a fifth. The runtime's trace of its collections has the figures. The test or subtest calls Peak once: in the
 // other process it ends with do. There do may fail the test.
 func Peak(t *testing.T, do func()) int {
 	t.Helper()
@@ -44,7 +44,7 @@ func Peak(t *testing.T, do func()) int {
 		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
 	}
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+strings.Join(names, "/"), "-test.count=1")
-	command.Env = append(os.Environ(), peakEnv+"="+t.Name(), "GOGC=10", "GOMEMLIMIT=off", "GOMAXPROCS=1", "GODEBUG=gcstoptheworld=1,gctrace=1")
+	command.Env = append(os.Environ(), peakEnv+"="+t.Name(), "GOGC=20", "GOMEMLIMIT=off", "GOMAXPROCS=1", "GODEBUG=gcstoptheworld=1,gctrace=1")
 	var trace bytes.Buffer
 	command.Stderr = &trace
 	if out, err := command.Output(); err != nil {
