@@ -14,7 +14,7 @@ import (
 func TestFencedMachineRefusesRequests(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
-	a, store, copied := openReplicated(t, time.Second, 2*time.Second)
+	a, store, copied := openReplicated(t, time.Second, 5*time.Second)
 	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
 	testkit.Eventually(t, "the first snapshot", func() bool {
 		return client.Do("POST", path, `{"name":"Ada"}`, "Idempotency-Key", "ada").Status == http.StatusCreated
@@ -36,7 +36,7 @@ func TestFencedMachineRefusesRequests(t *testing.T) {
 func TestWritesOfAFencedMachine(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
-	a, store, copied := openReplicated(t, time.Minute, 2*time.Second)
+	a, store, copied := openReplicated(t, time.Minute, 5*time.Second)
 	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
 	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
 	known, _ := client.Do("PUT", path+"/by-external-id/1", `{"name":"Ada"}`).Data()["id"].(string)
@@ -68,7 +68,7 @@ func TestWritesOfAFencedMachine(t *testing.T) {
 func TestReadsOfAFencedMachine(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
-	a, store, copied := openReplicated(t, time.Second, 2*time.Second)
+	a, store, copied := openReplicated(t, time.Second, 5*time.Second)
 	a.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		e.Router.BindFunc(func(e *core.RequestEvent) error {
 			if e.Request.Header.Get("X-Late") != "" {

@@ -313,12 +313,12 @@ func TestPatience(t *testing.T) {
 func TestConnectionsStay(t *testing.T) {
 	t.Parallel()
 	limits := DefaultLimits
-	limits.Silence = 50 * time.Millisecond
-	work := func(r *http.Request) { // longer than a body may stall
+	limits.Silence = 500 * time.Millisecond // in which a busy machine sends a body
+	work := func(r *http.Request) {         // longer than a body may stall
 		select {
 		case <-r.Context().Done():
 			t.Errorf("the request ends: %v", context.Cause(r.Context()))
-		case <-time.After(4 * limits.Silence):
+		case <-time.After(2 * limits.Silence):
 		}
 	}
 	server := serve(t, limits, work)

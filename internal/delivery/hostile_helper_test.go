@@ -91,11 +91,11 @@ func serveHostile(t *testing.T, over string, behave func(conn net.Conn)) *hostil
 	return h
 }
 
-// client returns a client of the sender's kind that trusts the receiver, and gives up connecting in good time.
-func (h *hostile) client() *http.Client {
+// client returns a client of the sender's kind that trusts the receiver, and gives up connecting after the time.
+func (h *hostile) client(timeout time.Duration) *http.Client {
 	known := x509.NewCertPool()
 	known.AddCert(h.certificate)
-	return safehttp.New(safehttp.Options{Allow: loopback, RootCAs: known, Timeout: time.Second})
+	return safehttp.New(safehttp.Options{Allow: loopback, RootCAs: known, Timeout: timeout})
 }
 
 // hold waits until the sender closes the connection.

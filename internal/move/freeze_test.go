@@ -43,7 +43,7 @@ func TestFreezeDrains(t *testing.T) {
 		_, err := move.Freeze(t.Context(), testkit.Reopen(t, s.app), testkit.Deliveries(s.app), s.tenant)
 		frozen <- err
 	}()
-	await(t, "the freeze", func() bool {
+	testkit.Eventually(t, "the freeze", func() bool {
 		return testkit.Count(t, s.app, "SELECT count(*) FROM _moves", nil) == 1
 	})
 	select {

@@ -262,12 +262,3 @@ func str(t *testing.T, app core.App, query, tenantID string) (value string) {
 	}
 	return value
 }
-
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for until := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%s does not come", what)
-		}
-	}
-}

@@ -14,7 +14,7 @@ func TestFencedHolder(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	leased := config(store.URL("x"))
-	leased.Lease = time.Second
+	leased.Lease = 5 * time.Second
 	app, holder := holder(t, leased)
 	t.Cleanup(func() { _ = holder.Stop() }) // it returns ErrFenced
 	store.Stall()

@@ -15,7 +15,7 @@ import (
 
 func newLeased(t *testing.T, s *fakes3.Store, lease time.Duration) *Replica {
 	t.Helper()
-	r, err := Open(Config{URL: s.URL("x"), Mode: Sync, Interval: time.Second, Timeout: time.Second, Lease: lease}, t.TempDir())
+	r, err := Open(Config{URL: s.URL("x"), Mode: Sync, Interval: time.Second, Timeout: 10 * time.Second, Lease: lease}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func newHolder(t *testing.T, lease time.Duration) (*Replica, *fakes3.Store) {
 
 func TestLeaseIsLost(t *testing.T) {
 	t.Parallel()
-	r, _ := newHolder(t, time.Second)
+	r, _ := newHolder(t, 4*time.Second)
 	if err := r.Holds(); err != nil {
 		t.Fatal(err)
 	}

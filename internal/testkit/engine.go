@@ -21,7 +21,7 @@ func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	app, running := newApp(tb, sqlite.Connect(sqlite.Normal), wiring(nil))
 	running.Start()
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := running.Stop(ctx); err != nil {
 			tb.Errorf("stopping the engine: %v", err)
@@ -30,10 +30,10 @@ func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	return app
 }
 
-// Eventually waits until the condition holds, and fails the test after 20 s.
+// Eventually waits until the condition holds, and fails the test after two minutes, which no busy machine needs.
 func Eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for tick := time.NewTicker(2 * time.Millisecond); ; <-tick.C {
 		if condition() {
 			tick.Stop()
