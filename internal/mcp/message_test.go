@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"contactbase/internal/activity"
 	"contactbase/internal/credential"
@@ -115,11 +114,7 @@ func (i *installation) calls(t *testing.T, key string) activity.Calls {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := activity.OfKey(i, record.Id, activity.Day(time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return steps[len(steps)-1]
+	return testkit.Calls(t, i, record.Id)
 }
 
 // A message that costs nothing is not counted, and a tool call counts as the tool's request.

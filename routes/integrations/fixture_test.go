@@ -2,6 +2,7 @@ package integrations_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pocketbase/pocketbase/tests"
 
@@ -15,13 +16,25 @@ type fixture struct {
 	App    *tests.TestApp
 	base   string
 	tenant string
+	began  time.Time
 }
 
 // newAPI returns a client with a key of a new tenant that has all permissions.
 func newAPI(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
-	app := testkit.NewApp(t)
-	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme")}
+	return serve(t, testkit.NewApp(t))
+}
+
+// newStoppedAPI is newAPI with a stopped clock: spent limits do not refill.
+func newStoppedAPI(t *testing.T) (*testkit.Client, *fixture) {
+	t.Helper()
+	now := time.Now()
+	return serve(t, testkit.NewAppAt(t, func() time.Time { return now }))
+}
+
+func serve(t *testing.T, app *tests.TestApp) (*testkit.Client, *fixture) {
+	t.Helper()
+	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme"), began: time.Now()}
 	f.base = testkit.Serve(t, app)
 	return testkit.NewClient(t, f.base, testkit.Key(t, app, f.tenant)), f
 }

@@ -25,11 +25,11 @@ func TestOnlySuperusersSeeTheOverviews(t *testing.T) {
 	}
 }
 
-// history saves deliveries of a webhook, one per status, a minute apart, the last one now.
+// history saves deliveries of a webhook, one per status, a minute apart, the last one from when the test began.
 func history(t *testing.T, f *fixture, webhook, contact string, states ...string) {
 	t.Helper()
 	for i, state := range states {
-		at := time.Now().Add(-time.Duration(len(states)-1-i) * time.Minute).UTC().Format("2006-01-02 15:04:05.000Z")
+		at := f.began.Add(-time.Duration(len(states)-1-i) * time.Minute).UTC().Format("2006-01-02 15:04:05.000Z")
 		eventID := testkit.Write(t, f.App, f.tenant, contact, event.ContactCreated)
 		delivery := testkit.Record(t, f.App, "deliveries", map[string]any{
 			"event": eventID, "webhook": webhook, "tenant": f.tenant, "status": state, "attempts": 1,
@@ -132,7 +132,7 @@ func TestListDeliveries(t *testing.T) {
 		next, _ = answer.JSON()["next"].(string)
 		return len(answer.JSON()["data"].([]any)), next
 	}
-	recently := time.Now().Add(-30 * time.Second).Format(time.RFC3339)
+	recently := f.began.Add(-30 * time.Second).Format(time.RFC3339)
 	for query, want := range map[string]int{
 		"": 5, "status=failed": 1, "status=pending": 2, "type=contact.created": 5, "type=contact.deleted": 0,
 		"contact=" + contact: 3, "contact=gone": 2, "contact=ada@EXAMPLE.com": 3, "contact=nobody@example.com": 0,

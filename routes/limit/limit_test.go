@@ -20,7 +20,8 @@ import (
 func TestSteadyClock(t *testing.T) {
 	t.Parallel()
 	clock := SteadyClock(time.Now)
-	first, began := clock(), time.Now()
+	began := time.Now()
+	first := clock()
 	second, passed := clock(), time.Since(began)
 	if second.Before(first) || second.Sub(first) > passed+time.Second {
 		t.Errorf("after at most %s the clock went from %s to %s", passed, first, second)
