@@ -4,8 +4,9 @@ import (
 	"net"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/tests"
+
 	"contactbase/internal/address"
-	"contactbase/internal/testkit"
 )
 
 func TestOf(t *testing.T) {
@@ -36,7 +37,11 @@ func TestOf(t *testing.T) {
 // The setting follows the served address until someone enters another.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	app := testkit.NewApp(t)
+	app, err := tests.NewTestApp(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(app.Cleanup)
 	for _, tc := range []struct{ stored, served, want string }{
 		{"http://localhost:8090", "http://127.0.0.1:18090", "http://127.0.0.1:18090"},
 		{"http://127.0.0.1:18090", "https://crm.example.com", "https://crm.example.com"},
