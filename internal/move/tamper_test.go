@@ -18,6 +18,7 @@ import (
 
 	"contactbase/internal/move"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/testenv"
 	"contactbase/internal/testkit"
 )
 
@@ -141,6 +142,9 @@ func TestEveryByteCounts(t *testing.T) {
 		}
 	}
 	for at := range archive {
+		if at > 500 && at%testenv.Count(5, 1) > 0 { // behind the header, which has the passphrase's key
+			continue
+		}
 		changed := bytes.Clone(archive)
 		changed[at] ^= 1 << (at % 8)
 		refused(fmt.Sprint("another byte ", at), changed)
