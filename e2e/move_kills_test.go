@@ -87,7 +87,7 @@ func (i *installation) nothingLeft() {
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "kills an export and an import at ten random moments each")
-	const contacts, rounds = 3_000, 10
+	const contacts, rounds = 3_000, 5
 	a, tenant, archive, passphrase := filled(t, contacts)
 	began, whole := time.Now(), archive+"-whole"
 	if got := a.run("tenant", "export", "Acme", whole, passphrase, "--freeze"); got.code != 0 {
