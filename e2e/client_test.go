@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 const contactsPath = "/api/ext/v1/contacts"
@@ -23,7 +22,7 @@ type client struct {
 // client returns a client with the API key.
 func (s *server) client(key string) *client {
 	c := &client{t: s.t, base: s.base, header: map[string]string{}, http: &http.Client{
-		Timeout:   time.Minute,
+		Timeout:   timeout,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 16},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse

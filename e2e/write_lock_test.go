@@ -48,10 +48,10 @@ func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 		r.set(secret, nil)
 		hurryAll(t, db)
 		awaitAllDelivered(t, db)
-		i.within(time.Minute, "tenant", "freeze", tenant)
+		i.within(timeout, "tenant", "freeze", tenant)
 		i.must("tenant", "unfreeze", tenant)
 	}
-	i.within(time.Minute, "tenant", "export", "Acme", filepath.Join(t.TempDir(), "acme.zip"), passphraseFile(t, "a long passphrase"), "--freeze")
+	i.within(timeout, "tenant", "export", "Acme", filepath.Join(t.TempDir(), "acme.zip"), passphraseFile(t, "a long passphrase"), "--freeze")
 	s.stop()
 }
 
