@@ -13,7 +13,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	protocol "github.com/chromedp/cdproto/page"
@@ -327,17 +326,26 @@ func labelled(label string) string {
 func (b *browser) fill(label, value string) {
 	b.t.Helper()
 	field := labelled(label)
-	b.wait("the field "+label, field)
-	if evaluate[string](b, field+".type") == "datetime-local" {
-		b.run(`(() => { const el = ` + field + `; el.value = ` + quote(value) + `; for (const kind of ["input", "change"]) el.dispatchEvent(new Event(kind, { bubbles: true })) })()`)
-		return
-	}
-	b.run(`(() => { const el = ` + field + `; el.focus(); el.select() })()`)
-	if value == "" {
-		b.do(chromedp.KeyEvent("\b"))
-		return
-	}
-	tell(b, input.InsertText, input.InsertTextParams{Text: value})
+	// in one task of the page: what takes the focus away, such as the end of a navigation to a section, comes before or after it
+	b.wait("the field "+label, `((el, value) => {
+		if (!el || el.disabled) return false;
+		if (el.type === "datetime-local") {
+			el.value = value;
+			for (const kind of ["input", "change"]) el.dispatchEvent(new Event(kind, { bubbles: true }));
+			return true;
+		}
+		el.focus();
+		el.select();
+		if (document.activeElement !== el) return false;
+		return value ? document.execCommand("insertText", false, value) : !el.value || document.execCommand("delete");
+	})(`+field+`, `+quote(value)+`)`)
+}
+
+// settled waits until the page has loaded and has shown the section that its address names, which takes the focus away.
+func (b *browser) settled() {
+	b.t.Helper()
+	b.wait("the whole page", `document.readyState === "complete"`)
+	evaluate[bool](b, `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))`)
 }
 
 // choose chooses an option, by its text, in the select with that label.
