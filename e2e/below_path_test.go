@@ -43,9 +43,7 @@ func TestBelowAPath(t *testing.T) {
 			if tool == "" {
 				t.Skipf("there is no %s here", name)
 			}
-			i := newInstallation(t).superuser()
-			tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-			key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+			i, tenant, key := newKey(t)
 			s := i.serve()
 			outside := &server{process: s.process, base: s.proxied(name, tool), installation: i}
 			if !outside.healthy() {

@@ -8,9 +8,7 @@ import (
 // Contacts are the first collection unless an admin unpins them, and a contact links to its events and their deliveries.
 func TestBrowserContacts(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, tenant, key := newKey(t)
 	i.must("webhook", "create", tenant, "inspect:", "--name", "Look")
 	s := i.serve()
 	id := str(t, s.client(key).do(http.MethodPost, contactsPath, `{"name":"Ada Lovelace","email":"ada@example.com"}`).data(), "id")

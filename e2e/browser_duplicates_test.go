@@ -9,8 +9,7 @@ import (
 // In the browser, duplicates are found and merged; viewers only see them.
 func TestBrowserDuplicates(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	admin := s.signIn()
 	for _, fields := range []string{

@@ -14,8 +14,7 @@ import (
 // In the browser, a file becomes contacts: its columns are detected, a preview shows the effect, and the page can be reloaded.
 func TestBrowserImport(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	file := filepath.Join(t.TempDir(), "customers.csv")
 	if err := os.WriteFile(file, []byte(sheetOf(1_000)), 0o600); err != nil {
@@ -98,8 +97,7 @@ func TestBrowserImportReadsAgain(t *testing.T) {
 func TestBrowserImportIsCancelled(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "imports until it is cancelled; the tests of imports cancel without a browser")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	admin := s.signIn()
 	admin.header["Content-Type"] = "text/csv"

@@ -9,8 +9,7 @@ import (
 // An inbound webhook, from its creation to the contact, with the command that its window shows; the Try panel; a replay.
 func TestBrowserInbound(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
+	i, _ := newTenant(t)
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -20,8 +21,7 @@ const (
 // Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to where it came from.
 func TestBrowserKeyboard(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	i.must("webhook", "create", tenant, newReceiver(t).URL, "--name", "Billing")
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
@@ -149,7 +149,7 @@ func (b *browser) press(key string) {
 // that.
 func (b *browser) pressOn(name, key string) {
 	b.t.Helper()
-	for range 5 {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		b.tabTo(name)
 		b.run(`window.pressedOn = ""; document.addEventListener("keydown", ({ target }) => { window.pressedOn = ` + nameOf("target") + ` }, { capture: true, once: true })`)
 		b.press(key)

@@ -16,8 +16,7 @@ import (
 // the collection.
 func TestBrowserKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 
@@ -100,8 +99,7 @@ func forgotten(b *browser, i *installation, secret string) {
 func TestBrowserKeyLife(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "repeats in a browser what the tests of keys do without one")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	old := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
 	s := i.serve()
 	b := s.newBrowser().signIn(s)

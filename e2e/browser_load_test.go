@@ -21,8 +21,7 @@ const (
 func TestBrowserUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "fills a database with 100,000 deliveries")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")
 	fill(t, i, tenant, webhook)
 	s := i.serve()

@@ -19,9 +19,7 @@ import (
 // After signing in, an admin sees the overview with activity and problems, which links to where problems are fixed.
 func TestBrowserOverview(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, tenant, key := newKey(t)
 	r := newReceiver(t)
 	failing := i.one("webhook", "create", tenant, r.URL)
 	r.set(str(t, failing, "secret"), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
@@ -114,8 +112,7 @@ func (i *installation) execute(statement string) {
 // A chart has round grid lines and says what it cuts off. Pointer and arrow keys show the values of a step at once.
 func TestBrowserCharts(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")
 	var rows []string
 	for hour := range 23 {

@@ -15,9 +15,7 @@ import (
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "fills charts with failing deliveries, and runs the shown command in a shell")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, tenant, key := newKey(t)
 	r := newReceiver(t)
 	webhook := i.one("webhook", "create", tenant, r.URL)
 	r.set(str(t, webhook, "secret"), nil)
@@ -83,9 +81,7 @@ func TestBrowserDeliveryPictures(t *testing.T) {
 // A chart shows the calls with a key, and refused calls are listed with details for an integrator.
 func TestBrowserKeyCalls(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, _, key := newKey(t)
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/keys", "API keys")

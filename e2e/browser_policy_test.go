@@ -24,9 +24,7 @@ func TestDashboardPolicy(t *testing.T) {
 // An image in a contact does not tell its sender that someone views it.
 func TestBrowserForeignImages(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, _, key := newKey(t)
 	s := i.serve()
 	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the stranger sees %s %s", r.Method, r.URL)

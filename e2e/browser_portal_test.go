@@ -69,8 +69,7 @@ func (b *browser) signedOut(reason string) {
 // From a link to the first verified event, and what else an admin does.
 func TestBrowserPortal(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	b := s.newBrowser()
 
@@ -146,9 +145,7 @@ func TestBrowserPortal(t *testing.T) {
 // Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the window that was open.
 func TestBrowserPortalMembers(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, tenant, key := newKey(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")
 	s := i.serve()
 	id := s.member(tenant, "ada@example.com", "admin")
@@ -218,8 +215,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 // The page ends an expired session even if nobody uses it. A link that is no longer valid leads back to its application.
 func TestBrowserPortalExpires(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	s.member(tenant, "ada@example.com", "admin")
 	s.signIn().expect(http.StatusOK, http.MethodPatch, "/api/collections/tenant_members", `{"authToken":{"duration":10}}`)
@@ -240,8 +236,7 @@ func TestBrowserPortalExpires(t *testing.T) {
 // A link that is opened while a member is signed in asks before it replaces the session, in an open page and in one that loads.
 func TestBrowserPortalAsksBeforeALink(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	ada := s.member(tenant, "ada@example.com", "admin")
 	b := s.newBrowser()
@@ -304,8 +299,7 @@ var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|
 // A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and nothing of a stranger.
 func TestBrowserPortalViewer(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	stranger := str(t, i.one("tenant", "create", "Globex"), "id")
 	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
 	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")

@@ -19,8 +19,7 @@ func TestBrowserReplica(t *testing.T) {
 		}
 	}
 	point(kept)
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
+	i, _ := newTenant(t)
 	i.env = []string{"CONTACTBASE_REPLICA=file://" + place}
 	s := i.serve()
 	b := s.newBrowser().signIn(s)

@@ -22,8 +22,7 @@ var (
 // A member signs in with a code from a mail: instead of the password, and after it.
 func TestBrowserPortalCodes(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	s.member(tenant, "ada@example.com", "admin")
 	mails := testkit.ListenForMail(t)
@@ -97,8 +96,7 @@ func TestBrowserPortalCodes(t *testing.T) {
 // A member signs in with another service, and then with the password.
 func TestBrowserPortalOAuth2(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	s := i.serve()
 	id := s.member(tenant, "ada@example.com", "admin")
 	// otherwise the first sign-in with another service invalidates the password

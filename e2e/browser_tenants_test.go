@@ -10,9 +10,7 @@ import (
 // Two admins in two browsers see each other's changes without reloading their pages.
 func TestBrowserTwoAdmins(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, _, key := newKey(t)
 	s := i.serve()
 	ann, bob := s.newBrowser().signIn(s), s.newBrowser().signIn(s)
 
@@ -82,8 +80,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 func TestBrowserMovingTenant(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "moves a tenant only to look at its page; the tests of moves look at the API")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	i.must("tenant", "freeze", tenant)
 	s := i.serve()
 	b := s.newBrowser().signIn(s)

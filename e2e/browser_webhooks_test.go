@@ -15,8 +15,7 @@ import (
 func TestBrowserWebhookLife(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "walks through nine dialogs, which the tests of the API reach without a browser")
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
+	i, _ := newTenant(t)
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	r := newReceiver(t)
@@ -102,9 +101,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 // once.
 func TestBrowserDeliveries(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	i, tenant, key := newKey(t)
 	r := newReceiver(t)
 	created := i.one("webhook", "create", tenant, r.URL)
 	secret := str(t, created, "secret")

@@ -213,8 +213,7 @@ func TestDeliveryCommands(t *testing.T) {
 // The URLs that serve prints work, and those of inbound webhooks are served.
 func TestServedAddresses(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
+	i, _ := newTenant(t)
 	s := i.serve()
 	for _, path := range []string{"/api/ext/v1", "/docs/reference", "/_/"} {
 		if !s.prints(s.base + path + "\n") {

@@ -17,8 +17,7 @@ import (
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "runs other generators of clients with Node.js, and compiles what they generate")
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	key := str(t, i.one("key", "create", tenant, "--name", "clients"), "key")
 	s := i.serve()
 	w := newWorkshop(t, s, tenant, key)

@@ -11,9 +11,7 @@ import (
 // Events and attempts, including those of another process, are counted once, across kill -9 before and after they are counted.
 func TestCountsSurviveKills(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	r := newReceiver(t)
 	r.set(str(t, i.one("webhook", "create", "Acme", r.URL), "secret"), nil)
 	made := 0

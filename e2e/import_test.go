@@ -45,8 +45,7 @@ func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i, tenant := newTenant(t)
 	db := openData(t, i.data)
 	s := i.serve()
 	admin := s.signIn()

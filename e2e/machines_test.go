@@ -87,7 +87,7 @@ func newCluster(t *testing.T, mode string, f fault) *cluster {
 // newMachine returns a machine. The first one has a tenant with a key and a webhook.
 func (c *cluster) newMachine(number int) *machine {
 	c.t.Helper()
-	i := newInstallation(c.t)
+	i := newInstallation(c.t).damaged("a machine that stands by has no complete one; the audit examines the one that serves")
 	i.env = []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"}
 	if number == 0 {
 		i.superuser()
@@ -149,9 +149,7 @@ func (c *cluster) audit(m *machine) {
 		}
 	}
 	m.close()
-	if faults := integrity(c.t, db); faults != nil {
-		c.t.Errorf("the database is damaged: %q", faults)
-	}
+	m.sound()
 	ids, byEmail := map[string]bool{}, map[string]int{}
 	rows(c.t, db, "SELECT id, email FROM contacts", func(row []string) {
 		ids[row[0]] = true

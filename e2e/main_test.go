@@ -115,12 +115,43 @@ type installation struct {
 	env     []string // beyond testEnv's
 	args    []string // flags of every command
 	program []string // what starts the program in a root of its own; none for the one that is built
+	damage  string   // why doctor need not find it sound in the end; "" if it must
 }
 
-// newInstallation returns an empty data directory.
+// newInstallation returns an empty data directory. When the test and its servers have ended, doctor must find it sound.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	return &installation{t: t, data: filepath.Join(t.TempDir(), "pb_data")}
+	i := &installation{t: t, data: filepath.Join(t.TempDir(), "pb_data")}
+	t.Cleanup(i.examine)
+	return i
+}
+
+// damaged exempts the data directory from the examination.
+func (i *installation) damaged(reason string) *installation {
+	i.damage = reason
+	return i
+}
+
+// examine is sound at the end of a test, unless the data directory is damaged.
+func (i *installation) examine() {
+	if _, err := os.Stat(filepath.Join(i.data, "data.db")); err != nil || i.t.Failed() {
+		return
+	}
+	if i.damage != "" {
+		i.t.Logf("doctor does not examine the data directory: %s", i.damage)
+		return
+	}
+	i.sound()
+}
+
+// sound fails the test if doctor finds anything wrong with the data directory, such as a row without its owner.
+func (i *installation) sound() {
+	i.t.Helper()
+	command := i.command(context.Background(), "doctor", "--dir="+i.data)
+	command.Env = testEnv() // without settings of the server
+	if got := finish(i.t, command); got.code != 0 {
+		i.t.Errorf("doctor finds\n%s%s", got.stdout, got.stderr)
+	}
 }
 
 // run runs a command, and returns its outcome.

@@ -73,9 +73,7 @@ func (m *model) call(tool string, arguments map[string]any) map[string]any {
 // A model does the main job across a kill of the server, because there are no sessions to lose.
 func TestModels(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	r := newReceiver(t)
 	r.set(str(t, i.one("webhook", "create", "Acme", r.URL), "secret"), nil)
 	s := i.serve()
@@ -125,9 +123,7 @@ func (n inspector) run(key string, args ...string) outcome {
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "installs the MCP Inspector with npm")
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	reader := str(t, i.one("key", "create", "Acme", "--permission", "contacts:read"), "key")
 	n := newInspector(t, i.serve())
 	for key, want := range map[string][]string{

@@ -92,9 +92,7 @@ func sign(secret, id string, at time.Time, body string) []string {
 func TestNodeRED(t *testing.T) {
 	t.Parallel()
 	const flow = "../docs/site/assets/node-red.json"
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	address := freeAddress(t)
 	webhook := i.one("webhook", "create", "Acme", "http://"+address+"/contactbase")
 	secret := str(t, webhook, "secret")

@@ -16,9 +16,7 @@ import (
 // an idempotency key survive, too.
 func TestDeliveriesSurviveAKill(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	down := freeAddress(t)
 	downSecret := str(t, i.one("webhook", "create", "Acme", "http://"+down), "secret")
 	refusing := newReceiver(t)

@@ -90,9 +90,7 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 // works only with that key, and the error says what is missing.
 func TestEncryptionFromNowOn(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
-	key := str(t, i.one("key", "create", "Acme"), "key")
+	i, _, key := newKey(t)
 	inbound := i.one("inbound", "create", "Acme")
 	r := newReceiver(t)
 	webhook := i.one("webhook", "create", "Acme", r.URL)

@@ -3,10 +3,13 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -264,6 +267,9 @@ func freeAddresses(t *testing.T, n int) (addresses []string) {
 // browser.
 func (i *installation) superuser() *installation {
 	i.t.Helper()
+	if _, err := os.Stat(i.data); errors.Is(err, fs.ErrNotExist) && i.program == nil {
+		return i.copyOf(preparedFolders(i.t).superuser)
+	}
 	i.must("superuser", "upsert", superuserEmail, superuserPassword)
 	return i
 }

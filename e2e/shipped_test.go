@@ -224,9 +224,7 @@ func (c *shipped) environment(name string) string {
 // Every snippet of a README works with the server as it is.
 func checkReadme(t *testing.T, c *shipped, receiver string) {
 	t.Helper()
-	i := newInstallation(t).superuser()
-	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
-	key := str(t, i.one("key", "create", tenant), "key")
+	i, tenant, key := newKey(t)
 	s := i.serve()
 	admin, integrator := s.signIn(), s.client(key)
 	admin.addContactField(`{"name":"newsletter","type":"bool"}`)

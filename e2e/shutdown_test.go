@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // Rounds of SIGTERM at random moments under the load of the crash loop: the program exits with 0, and accepted requests have responses and
@@ -71,10 +73,10 @@ func TestSignalsDuringTheStart(t *testing.T) {
 	began := time.Now()
 	i.serve().stop()
 	takes := time.Since(began)
-	const signals = 30
+	signals := testenv.Count(10, 30)
 	for n := range signals {
 		s := i.serveAt("127.0.0.1:0")
-		time.Sleep(takes * time.Duration(n) / signals) // a moment of the start, on this machine at its present load
+		time.Sleep(takes * time.Duration(n) / time.Duration(signals)) // a moment of the start, on this machine at its present load
 		if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}

@@ -171,7 +171,7 @@ func (u *upgraded) checkRows(what string, rows map[string][]string) {
 // A data directory of a newer version is refused, and the error says what to do.
 func TestNewerFolder(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t)
+	i := newInstallation(t).damaged("it pretends to be of a newer version")
 	i.must("tenant", "create", "Acme")
 	db := openData(t, i.data)
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO _migrations (file, applied) VALUES ('1769000001_later.go', 1)"); err != nil {
@@ -191,7 +191,7 @@ func TestNewerFolder(t *testing.T) {
 // The doctor finds no problem with a data directory that is in use, and finds a missing index.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	i := newInstallation(t).superuser()
+	i := newInstallation(t).superuser().damaged("doctor must find an index that is dropped")
 	c := i.serve().client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key"))
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada"}`)
 	for _, finding := range i.many("doctor") {
