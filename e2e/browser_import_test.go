@@ -68,6 +68,7 @@ func TestBrowserImport(t *testing.T) {
 // A file can be read again from another row, and with a country in small letters, without another upload.
 func TestBrowserImportReadsAgain(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "reads a file again from another row; the test of imports in a browser reads one")
 	i := newInstallation(t).superuser()
 	i.one("tenant", "create", "Acme")
 	s := i.serve()

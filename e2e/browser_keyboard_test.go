@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+
+	"contactbase/internal/testenv"
 )
 
 // the names of keys in chromedp
@@ -21,6 +23,7 @@ const (
 // Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to where it came from.
 func TestBrowserKeyboard(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "presses the Tab key some hundred times; the tests of the documentation use the keyboard, too")
 	i, tenant := newTenant(t)
 	i.must("webhook", "create", tenant, newReceiver(t).URL, "--name", "Billing")
 	s := i.serve()

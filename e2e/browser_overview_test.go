@@ -112,6 +112,7 @@ func (i *installation) execute(statement string) {
 // A chart has round grid lines and says what it cuts off. Pointer and arrow keys show the values of a step at once.
 func TestBrowserCharts(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "looks at one chart with the pointer and the keyboard; the overview has charts, too")
 	i, tenant := newTenant(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")
 	var rows []string

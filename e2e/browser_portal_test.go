@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"contactbase/internal/testenv"
 )
 
 const memberPassword = "correct horse battery"
@@ -145,6 +147,7 @@ func TestBrowserPortal(t *testing.T) {
 // Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the window that was open.
 func TestBrowserPortalMembers(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "walks through all dialogs of members; the tests of the API and of expired sessions cover what they do")
 	i, tenant, key := newKey(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")
 	s := i.serve()
@@ -236,6 +239,7 @@ func TestBrowserPortalExpires(t *testing.T) {
 // A link that is opened while a member is signed in asks before it replaces the session, in an open page and in one that loads.
 func TestBrowserPortalAsksBeforeALink(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "signs in with four sessions, one after another; the test of the portal opens a link")
 	i, tenant := newTenant(t)
 	s := i.serve()
 	ada := s.member(tenant, "ada@example.com", "admin")

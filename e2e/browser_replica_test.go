@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // The dashboard shows the state of the replica, and its problems.
 func TestBrowserReplica(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "waits for a replica only to look at its page; the tests of replicas need no browser")
 	folder, kept := t.TempDir(), t.TempDir()
 	place, next := filepath.Join(folder, "replica"), filepath.Join(folder, "next")
 	point := func(target string) {

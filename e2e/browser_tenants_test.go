@@ -10,6 +10,7 @@ import (
 // Two admins in two browsers see each other's changes without reloading their pages.
 func TestBrowserTwoAdmins(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "clicks through two browsers; the tests of the API change the same records")
 	i, _, key := newKey(t)
 	s := i.serve()
 	ann, bob := s.newBrowser().signIn(s), s.newBrowser().signIn(s)

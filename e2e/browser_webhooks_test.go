@@ -101,6 +101,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 // once.
 func TestBrowserDeliveries(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t, "walks through all states of deliveries; the test of the first delivery opens the same page")
 	i, tenant, key := newKey(t)
 	r := newReceiver(t)
 	created := i.one("webhook", "create", tenant, r.URL)

@@ -20,7 +20,7 @@ var buildLater = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	beside, err := filepath.Abs(filepath.Join("..", "migrations", laterMigration))
+	beside, err := filepath.Abs(filepath.Join("..", laterMigration))
 	if err != nil {
 		return "", err
 	}

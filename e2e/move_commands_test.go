@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // passphraseFile returns a file with a passphrase.
@@ -75,12 +77,17 @@ func TestMoveCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := filepath.Join(t.TempDir(), "changed.age")
-	for _, other := range [][]byte{whole[:len(whole)-100], append(slices.Clone(whole), 'a')} {
+	for n, other := range [][]byte{whole[:len(whole)-100], append(slices.Clone(whole), 'a')} {
+		if n > 0 && !testenv.All() { // each derives the key from the passphrase, which takes a second
+			break
+		}
 		if err := os.WriteFile(changed, other, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		b.refuses("is damaged", "tenant", "import", changed, passphrase)
-		b.refuses("is damaged", "tenant", "import", changed, passphrase, "--resume")
+		if testenv.All() {
+			b.refuses("is damaged", "tenant", "import", changed, passphrase, "--resume")
+		}
 	}
 	b.refuses("minFreeDisk", "tenant", "import", archive, passphrase, "--minFreeDisk=1000000000")
 	if got := b.many("tenant", "list"); len(got) != 1 {

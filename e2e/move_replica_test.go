@@ -3,12 +3,14 @@ package e2e
 import (
 	"syscall"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // A tenant that was imported to a machine with a replica is on the standby when the command ends.
 func TestTenantMovesToReplica(t *testing.T) {
 	t.Parallel()
-	const contacts = 2_000
+	contacts := testenv.Count(500, 2_000)
 	from, tenant, archive, passphrase := exported(t, contacts)
 	c := newCluster(t, "sync", fault{machines: 2})
 	serving, standby := c.machines[0], c.machines[1]

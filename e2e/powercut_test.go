@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // cutsEnv is the environment variable with the number of power cuts per trace.
@@ -67,6 +69,9 @@ func TestPowerCut(t *testing.T) {
 // With --durability=normal a power cut may lose the last commits, but nothing else.
 func TestPowerCutNormal(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(cutsEnv) == "" {
+		testenv.Long(t, "repeats the power cuts with the durability that promises less")
+	}
 	cuts := envCount(t, cutsEnv, usualCuts)
 	sum := runTraced(t, "normal").cut(t, cuts)
 	t.Log(sum)

@@ -5,11 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // pastBusyTimeout is longer than the server waits for the database's write lock, 10 s.
@@ -19,6 +22,9 @@ const pastBusyTimeout = 11500 * time.Millisecond
 // commit their results, while clients write. Everything is delivered without a restart, and a tenant can be frozen.
 func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(roundsEnv) == "" {
+		testenv.Long(t, "holds the database for longer than the server waits; the tests of the dispatcher fail its commits at once")
+	}
 	i := newInstallation(t)
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000000"), "id")
 	key := str(t, i.one("key", "create", tenant), "key")

@@ -62,7 +62,7 @@ func (o *outside) make(t *testing.T) {
 	release := []string{"go", "run", "-C", "deploy/release", ".", "-target", "linux/amd64", "-version"}
 	run(t, o.root, o.env, append(release, older)...)
 	const later = "1769000001_later.go"
-	copyFile(t, filepath.Join(o.root, "e2e/testdata/later", later), filepath.Join(o.root, "migrations", later))
+	copyFile(t, filepath.Join(o.root, "e2e/testdata/later", later), filepath.Join(o.root, later))
 	run(t, o.root, o.env, append(release, newer, "-out", "../../next")...)
 	run(t, o.root, o.env, "gpg", "--batch", "--quiet", "--passphrase=", "--quick-generate-key", signer, "default", "sign")
 	o.publish(t)

@@ -1,6 +1,6 @@
-// Package migrations has a field, an index and a table that a later version may add, with the down migration. Tests build the program with
-// this file in the directory of the migrations.
-package migrations
+// Package main has a field, an index and a table that a later version may add, with the down migration. Tests build the program with this
+// file beside its main.go, so that only that package is compiled again.
+package main
 
 import (
 	"errors"
