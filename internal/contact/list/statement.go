@@ -75,7 +75,11 @@ func (s *statement) throughRows() string {
 	}
 	conditions = append(conditions, s.filters()...)
 	if s.Cursor != nil {
-		conditions = append(conditions, "("+orders[s.Sort].column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
+		column := orders[s.Sort].column
+		conditions = append(conditions, "("+column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
+		if strings.Contains(column, "COLLATE") { // SQLite would not start at the cursor, but read all pages up to it
+			conditions = append(conditions, column+" "+s.beyond+"= :cursorValue")
+		}
 	}
 	if leads {
 		conditions = append(conditions, s.within("s.`seq`")...)
