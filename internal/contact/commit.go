@@ -108,17 +108,23 @@ func (p *plan) refusal(rows runs, err error) (change int, wrong *fault.Error) {
 
 // Write plans the items and writes them in the transaction of tx. An item that fails writes nothing.
 func Write(tx core.App, tenantID string, items []Item) ([]Result, error) {
-	w := &writer{tx: tx, tenantID: tenantID, items: items, results: make([]Result, len(items)), window: len(items)}
+	return WriteUntil(tx, tenantID, items, func() bool { return false })
+}
+
+// WriteUntil is Write, and ends with the item after which due reports true. It returns the results of the items up to
+// that one.
+func WriteUntil(tx core.App, tenantID string, items []Item, due func() bool) ([]Result, error) {
+	w := &writer{tx: tx, tenantID: tenantID, items: items, due: due, results: make([]Result, len(items)), window: len(items)}
 	var err error
 	if w.related, err = isRelated(tx); err != nil {
 		return nil, err
 	}
-	for w.done < len(items) {
+	for w.done < len(items) && !w.ended {
 		if err := w.plan(); err != nil {
 			return nil, err
 		}
 	}
-	return w.results, nil
+	return w.results[:w.done], nil
 }
 
 // writer writes items in a transaction.
@@ -130,6 +136,9 @@ type writer struct {
 	results  []Result
 	done     int // items that are written
 	window   int // items that are planned at a time
+
+	due   func() bool
+	ended bool // whether due has reported true
 }
 
 // refusedWindow is how many items are planned at a time once the database has refused one: each refusal plans the rest of them again.
@@ -152,6 +161,9 @@ func (w *writer) plan() error {
 	for i := w.done; i < end; i++ {
 		if w.results[i], err = p.next(i, &w.items[i]); err != nil {
 			return fmt.Errorf("planning item %d: %w", i, err)
+		}
+		if w.due() {
+			w.ended, end = true, i+1
 		}
 		if w.results[i].Status != Deleted {
 			continue

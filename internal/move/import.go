@@ -207,6 +207,9 @@ func (i *importing) table(at checkpoint) error {
 	}
 }
 
+// stepRows is how many rows a step writes at most. A row may have a megabyte.
+const stepRows = 16
+
 // write writes rows in as many steps as needed.
 func (i *importing) write(at checkpoint, rows [][]any) error {
 	for len(rows) > 0 {
@@ -214,9 +217,15 @@ func (i *importing) write(at checkpoint, rows [][]any) error {
 			return err
 		}
 		taken := 0
-		_, err := i.chunks.NextFor(i.held.tenant, i.App, func(tx core.App, limit int) (int, error) {
-			taken = min(limit, len(rows))
-			return taken, i.step(tx, at, rows[:taken])
+		_, err := i.chunks.NextTimed(i.held.tenant, i.App, func(tx core.App, limit int, due func() bool) (int, error) {
+			for taken = 0; taken < min(limit, len(rows)) && !due(); {
+				next := min(taken+stepRows, limit, len(rows))
+				if err := i.step(tx, checkpoint{at.step, at.row + taken}, rows[taken:next]); err != nil {
+					return 0, err
+				}
+				taken = next
+			}
+			return taken, nil
 		})
 		if err != nil {
 			return err

@@ -215,7 +215,15 @@ func (s sweep) detach(collection string, ids ...string) error {
 	if err != nil {
 		return err
 	}
-	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return relation.Detach(tx, target, ids, limit) })
+	var chunks sqlite.Chunks
+	more := true
+	for more && err == nil && s.ctx.Err() == nil {
+		// not in portions: each call reads all records of collections whose relations have no index
+		more, err = chunks.NextFor("", s.app, func(tx core.App, limit int) (int, error) {
+			return relation.Detach(tx, target, ids, limit)
+		})
+	}
+	return errors.Join(err, s.ctx.Err())
 }
 
 // sweepInterval is how often the sweeper looks for deletions of other processes.

@@ -8,8 +8,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Long work is done in chunks, each in a transaction of its own, so that others can write in between. The first chunk is small. Later chunks
-// have as many rows as fit into chunkTime with this machine and this data.
+// Long work is done in chunks, each in a transaction of its own, so that others can write in between. The first chunk
+// is small. Later chunks have as many rows as fit into chunkTime with this machine and this data. As any row may take
+// much longer than those before, a chunk also ends once chunkTime has passed.
 const (
 	firstChunk   = 50
 	minChunk     = 16 // on an overloaded machine each row seems slow, and the work would never end with a commit for each
@@ -18,12 +19,33 @@ const (
 	minWorkShare = 3 // at least a third of a chunk's time is for work, because a commit takes long even for a single row
 
 	throttledChunkTime = chunkTime / 3
+
+	maxPortion = 16 // rows that a chunk processes between two looks at the clock
 )
 
 // Chunk processes up to limit rows in a transaction, and returns how many it found.
 type Chunk func(tx core.App, limit int) (found int, err error)
 
-// InChunks calls chunk in one transaction after another, until it finds fewer rows than the limit. If ctx ends first, the error is that of ctx.
+// TimedChunk is a Chunk that also ends with the row after which due reports true.
+type TimedChunk func(tx core.App, limit int, due func() bool) (found int, err error)
+
+// inPortions returns a chunk that calls another one with few rows at a time.
+func inPortions(chunk Chunk) TimedChunk {
+	return func(tx core.App, limit int, due func() bool) (found int, err error) {
+		for portion := 1; found < limit; portion = min(2*portion, maxPortion) {
+			rows := min(portion, limit-found)
+			some, err := chunk(tx, rows)
+			found += some
+			if err != nil || some < rows || due() {
+				return found, err
+			}
+		}
+		return found, nil
+	}
+}
+
+// InChunks calls chunk in one transaction after another, and several times in each, until it finds fewer rows than the
+// limit. If ctx ends first, the error is that of ctx.
 func InChunks(ctx context.Context, app core.App, chunk Chunk) error {
 	return new(Chunks).Run(ctx, app, chunk)
 }
@@ -44,6 +66,14 @@ func DeleteInChunks(ctx context.Context, app core.App, statement string, args ..
 type Chunks struct {
 	limit     int
 	throttled bool
+	clock     func() time.Time // nil for that of the machine
+}
+
+func (c *Chunks) now() time.Time {
+	if c.clock != nil {
+		return c.clock()
+	}
+	return time.Now()
 }
 
 // Throttled returns chunks for long work that is not urgent: they are shorter, and each is followed by a pause of the same duration.
@@ -62,22 +92,31 @@ func (c *Chunks) Run(ctx context.Context, app core.App, chunk Chunk) error {
 	}
 }
 
-// Next calls chunk once in a transaction, and reports whether it found as many rows as the limit.
+// Next calls chunk in one transaction, and reports whether there may be more rows.
 func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
-	return c.NextFor("", app, chunk)
+	return c.NextTimed("", app, inPortions(chunk))
 }
 
-// NextFor is Next on behalf of an owner, the id of a tenant: owners take turns.
+// NextFor calls chunk once in a transaction, on behalf of an owner, the id of a tenant: owners take turns. It is for
+// rows that take equally long.
 func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, err error) {
+	return c.NextTimed(owner, app, func(tx core.App, limit int, _ func() bool) (int, error) { return chunk(tx, limit) })
+}
+
+// NextTimed is NextFor with rows of which any may take long.
+func (c *Chunks) NextTimed(owner string, app core.App, chunk TimedChunk) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk
 	}
-	limit, found := c.limit, 0
+	limit, found, ended := c.limit, 0, false
 	var began, worked time.Time
 	err = transact(app, &lockRequest{owner: owner}, func(tx core.App) (err error) {
-		began = time.Now()
-		found, err = chunk(tx, limit)
-		worked = time.Now()
+		began = c.now()
+		found, err = chunk(tx, limit, func() bool {
+			ended = ended || c.now().Sub(began) >= chunkTime
+			return ended
+		})
+		worked = c.now()
 		return err
 	})
 	if err != nil {
@@ -88,12 +127,12 @@ func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, er
 		if c.throttled {
 			target = throttledChunkTime
 		}
-		c.limit = nextChunk(target, limit, found, worked.Sub(began), time.Since(worked))
+		c.limit = nextChunk(target, limit, found, worked.Sub(began), c.now().Sub(worked))
 	}
 	if c.throttled {
-		time.Sleep(time.Since(began))
+		time.Sleep(c.now().Sub(began))
 	}
-	return found >= limit, nil
+	return ended || found >= limit, nil
 }
 
 // nextChunk returns how many rows fit into the target time, given how long found of limit rows and their commit took. It returns at most twice the

@@ -22,7 +22,7 @@ type times struct{ hold, wait, commit prometheus.Histogram }
 func newTimes() times {
 	histogram := func(name, help string) prometheus.Histogram {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: name, Help: help, Buckets: []float64{.0001, .001, .005, .01, .025, .05, .1, .15, .25, .5, 1, 5},
+			Name: name, Help: help, Buckets: []float64{.0001, .001, .005, .01, .015, .03, .05, .1, .15, .25, .5, 1, 5},
 		})
 	}
 	return times{

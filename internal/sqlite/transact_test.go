@@ -287,15 +287,19 @@ func TestChunks(t *testing.T) {
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	left := 1_000
 	var limits []int
-	err := InChunks(t.Context(), app, func(tx core.App, limit int) (int, error) {
-		if !tx.IsTransactional() {
-			t.Error("a chunk has no transaction")
-		}
-		limits = append(limits, limit)
-		found := min(limit, left)
-		left -= found
-		return found, nil
-	})
+	var chunks Chunks
+	more, err := true, error(nil)
+	for more && err == nil {
+		more, err = chunks.NextFor("", app, func(tx core.App, limit int) (int, error) {
+			if !tx.IsTransactional() {
+				t.Error("a chunk has no transaction")
+			}
+			limits = append(limits, limit)
+			found := min(limit, left)
+			left -= found
+			return found, nil
+		})
+	}
 	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstChunk || limits[1] != 2*firstChunk {
 		t.Errorf("%d rows are left after chunks of %v (%v)", left, limits, err)
 	}
@@ -311,6 +315,41 @@ func TestChunks(t *testing.T) {
 	} {
 		if got := nextChunk(chunkTime, test.limit, test.found, test.work, test.commit); got != test.want {
 			t.Errorf("after %d of %d rows in %s and %s, the limit is %d, want %d", test.found, test.limit, test.work, test.commit, got, test.want)
+		}
+	}
+}
+
+// A chunk ends with the row in which 15 ms of its own time have passed, however quick the rows before were, and nothing
+// is left out.
+func TestChunksEndByTime(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	for name, test := range map[string]struct {
+		cost    func(row int) time.Duration
+		longest time.Duration
+	}{
+		"equal rows":     {func(int) time.Duration { return 100 * time.Microsecond }, chunkTime + maxPortion*100*time.Microsecond},
+		"only slow rows": {func(int) time.Duration { return 400 * time.Millisecond }, 400 * time.Millisecond},
+		"some slow rows": {func(row int) time.Duration { // all of a portion may be slow
+			return map[bool]time.Duration{false: 10 * time.Microsecond, true: 20 * time.Millisecond}[row >= 5_000]
+		}, chunkTime + maxPortion*20*time.Millisecond},
+	} {
+		clock, began := time.Unix(0, 0), time.Time{}
+		longest, row, last := time.Duration(0), 0, core.App(nil)
+		chunks := &Chunks{clock: func() time.Time { return clock }}
+		err := chunks.Run(t.Context(), app, func(tx core.App, limit int) (found int, err error) {
+			if tx != last {
+				last, began = tx, clock
+			}
+			for ; found < limit && row < 6_000; row++ {
+				clock = clock.Add(test.cost(row))
+				found++
+			}
+			longest = max(longest, clock.Sub(began))
+			return found, nil
+		})
+		if err != nil || row != 6_000 || longest > test.longest {
+			t.Errorf("%s: after %d rows and %v, the longest chunk took %s, more than %s", name, row, err, longest, test.longest)
 		}
 	}
 }

@@ -109,9 +109,9 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 	}
 	for begun := 0; begun < len(p.items); {
 		taken := 0
-		_, err := chunks.NextFor(i.Tenant, app, func(tx core.App, limit int) (int, error) {
-			taken = min(limit, len(p.items)-begun)
-			return taken, i.applyChunk(tx, p, begun, taken)
+		_, err := chunks.NextTimed(i.Tenant, app, func(tx core.App, limit int, due func() bool) (_ int, err error) {
+			taken, err = i.applyChunk(tx, p, begun, min(limit, len(p.items)-begun), due)
+			return taken, err
 		})
 		if err != nil {
 			return err
@@ -125,42 +125,41 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 	return nil
 }
 
-// applyChunk applies some rows of a page in the transaction of tx. It advances the position first, which only one of the processes that work
-// on the import can do.
-func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
-	moved, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "UPDATE `_imports` SET `position` = `position` + ?1, `updated` = ?2 WHERE `id` = ?3 AND `status` = 'running' AND `position` = ?4 " +
-			"AND " + isEnabled,
-		Args: []any{taken, stamp.Stored(time.Now()), i.ID, p.from + begun},
-	}})
+// applyChunk applies up to limit rows of a page in the transaction of tx, and returns how many. It ends with the row
+// after which due reports true. Only one of the processes that work on the import finds it at the position.
+func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() bool) (taken int, err error) {
+	const isCurrent = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'running' AND `position` = ? " +
+		"AND " + isEnabled + ")"
+	current, err := sqlite.Value[bool](sqlite.ReaderOf(tx), isCurrent, i.ID, p.from+begun)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if moved[0] == 0 {
-		return errMoved
+	if !current {
+		return 0, errMoved
 	}
-	results, err := contact.Write(tx, i.Tenant, p.items[begun:begun+taken])
+	results, err := contact.WriteUntil(tx, i.Tenant, p.items[begun:begun+limit], due)
 	if err != nil {
-		return fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
+		return 0, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}
+	taken = len(results)
 	written, err := i.outcome(p, begun, results, i.repeats(tx))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	statements := []sqlite.Statement{{
-		Text: "UPDATE `_imports` SET `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
+		Text: "UPDATE `_imports` SET `position` = `position` + ?, `updated` = ?, `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
 			"`rowsRefused` = `rowsRefused` + ?, `rowsSkipped` = `rowsSkipped` + ?, `rowsRepeated` = `rowsRepeated` + ?, `warnings` = `warnings` + ? WHERE `id` = ?",
-		Args: append(written.args(), i.ID),
+		Args: append(append([]any{taken, stamp.Stored(time.Now())}, written.args()...), i.ID),
 	}}
 	if begun+taken == len(p.items) {
 		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
 	}
 	inserts, err := i.inserts(written)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, err = sqlite.Run(tx, append(statements, inserts...))
-	return err
+	return taken, err
 }
 
 // outcome is the result of some rows.

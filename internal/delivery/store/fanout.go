@@ -182,7 +182,7 @@ func (s *Store) skipUnwanted() error {
 func (s *Store) nextChunk(chunks *sqlite.Chunks, now time.Time) (f fannedOut, more bool, err error) {
 	order := fanOutOrder{}
 	err = s.decideFirst(&order, now, func() error {
-		more, err = chunks.Next(s.app, func(tx core.App, rows int) (_ int, err error) {
+		more, err = chunks.NextFor("", s.app, func(tx core.App, rows int) (_ int, err error) {
 			order.limit = max(rows, smallFanOut)
 			if f, err = s.planFanOut(sqlite.ReaderOf(tx), order, now); err == nil {
 				_, err = sqlite.Run(tx, f.statements)
