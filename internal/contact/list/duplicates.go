@@ -1,7 +1,6 @@
 package list
 
 import (
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -23,48 +22,34 @@ const (
 // comparison is how contacts are compared: by rows r in the order of an index. Contacts whose key is empty are not.
 type comparison struct {
 	index    string // the rows r, through the index
-	member   string // number of a row, by which the oldest comes first
-	contacts string // the contacts c of rows whose numbers are j.value
-	key      string
+	key      string // by which the index orders them
 	second   string // is compared too; it may be empty
-	group    string // the key and, unless it is constant, the second value
-	scanned  int    // how many contacts a page reads at most, apart from those that share its last key
+	age      string // by which the oldest comes first; the number of the row decides between equals
+	member   string // number of a row
+	contacts string // the contacts c of rows whose numbers are j.value
 }
 
 var comparisons = map[string]comparison{
 	"email": {
-		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`", member: "r.`seq`",
+		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`", key: "r.`email`", second: "''", age: "''", member: "r.`seq`",
 		contacts: "`_contactSearch` r ON r.`seq` = j.`value` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
-		key:      "r.`email`", second: "''", group: "r.`email`", scanned: 100_000,
 	},
 	"phone": {
-		index: "`contacts` r INDEXED BY `idx_contacts_phone`", member: "r.rowid",
+		index: "`contacts` r INDEXED BY `idx_contacts_phone`", key: "r.`phone`", second: "''", age: "r.`created` || r.`id`", member: "r.rowid",
 		contacts: "`contacts` c ON c.rowid = j.`value`",
-		key:      "r.`phone`", second: "''", group: "r.`phone`", scanned: 100_000,
 	},
 	"name": {
-		index: "`contacts` r INDEXED BY `idx_contacts_name`", member: "r.rowid",
-		contacts: "`contacts` c ON c.rowid = j.`value`",
-		key:      "r.`name` COLLATE NOCASE", second: "r.`company` COLLATE NOCASE", group: "r.`name` COLLATE NOCASE, r.`company` COLLATE NOCASE",
-		scanned: 20_000, // whose rows are read for the company
+		index: "`contacts` r INDEXED BY `idx_contacts_name`", key: "r.`name` COLLATE NOCASE", second: "r.`company`", age: "r.`created` || r.`id`",
+		member: "r.rowid", contacts: "`contacts` c ON c.rowid = j.`value`",
 	},
 }
 
-// The queries of a comparison. In the order of the key, ?2 is the last key that was read. If it was not read to its end, ?3 is the last of its
-// second values, and otherwise NULL.
-func (c comparison) endSQL() string {
-	return "SELECT " + c.key + " FROM " + c.index + " WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR ?3 IS NOT NULL)" +
-		" ORDER BY " + c.key + " LIMIT 1 OFFSET ?4"
-}
-
-// groupsSQL selects the oldest members of groups, each group with its size, up to the key ?4, or to the last one if that is NULL: a blob is greater
-// than any text.
-func (c comparison) groupsSQL() string {
-	return "SELECT `key`, `second`, `size`, `nth`, `member` FROM (" +
-		"SELECT " + c.key + " AS `key`, " + c.second + " AS `second`, " + c.member + " AS `member`, count(*) OVER (PARTITION BY " + c.group + ") AS `size`," +
-		" row_number() OVER (PARTITION BY " + c.group + " ORDER BY " + c.member + ") AS `nth` FROM " + c.index +
-		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " > ?3) AND " + c.key + " <= coalesce(?4, x'')" +
-		") WHERE `size` > 1 AND `nth` <= ?5 ORDER BY `key`, `second`, `nth` LIMIT ?5 * ?6"
+// rowsSQL selects the rows in the order of the index, those with the key ?2 only after the second value ?3, none of
+// them if that is NULL. SQLite sorts nothing, so that a page takes as long as the rows that it reads.
+func (c comparison) rowsSQL() string {
+	return "SELECT " + c.key + ", " + c.second + ", " + c.age + ", " + c.member + " FROM " + c.index +
+		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " COLLATE NOCASE > ?3)" +
+		" ORDER BY " + c.key
 }
 
 func (c comparison) contactsSQL(columns string) string {
@@ -129,60 +114,27 @@ func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 // Duplicates returns a page of the groups of a tenant's contacts that have the same email address, the same phone number, or the same name and
 // company.
 func Duplicates(app core.App, tenantID string, q DuplicatesQuery) (*Groups, error) {
-	tx := sqlite.Direct(app.ConcurrentDB())
-	ends, err := sqlite.Values[*string](tx, q.compare.endSQL(), tenantID, q.after.Key, q.after.Second, q.compare.scanned)
-	if err != nil {
+	s := newScan(q)
+	if err := s.read(sqlite.Direct(app.ConcurrentDB()), tenantID); err != nil {
 		return nil, fmt.Errorf("looking for duplicates: %w", err)
 	}
-	var end *string
-	if len(ends) > 0 {
-		end = ends[0]
-	}
-	page, members, err := q.groups(tx, tenantID, end)
-	if err != nil {
-		return nil, fmt.Errorf("looking for duplicates: %w", err)
-	}
-	for i := range page.Groups {
+	page := &Groups{Groups: make([]Group, len(s.groups))}
+	for i, g := range s.groups {
+		var err error
+		page.Groups[i] = Group{Value: g.key, Company: g.second, Count: g.count}
 		page.Groups[i].Contacts, err = contact.Select(app, func(columns string) (string, []any) {
-			return q.compare.contactsSQL(columns), []any{tenantID, sqlite.List(members[i])}
+			return q.compare.contactsSQL(columns), []any{tenantID, sqlite.List(g.numbers())}
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return page, page.setNext(q, end)
+	return page, page.setNext(s.next)
 }
 
-// groups returns the groups of a page up to the key end, without their contacts, and the oldest members of each.
-func (q DuplicatesQuery) groups(tx sqlite.Reader, tenantID string, end *string) (page *Groups, members [][]int64, err error) {
-	page = &Groups{Groups: []Group{}}
-	err = sqlite.Each(tx, q.compare.groupsSQL(), func(rows *sql.Rows) error {
-		var g Group
-		var nth, member int64
-		if err := rows.Scan(&g.Value, &g.Company, &g.Count, &nth, &member); err != nil {
-			return err
-		}
-		if nth == 1 {
-			page.Groups, members = append(page.Groups, g), append(members, nil)
-		}
-		members[len(members)-1] = append(members[len(members)-1], member)
-		return nil
-	}, tenantID, q.after.Key, q.after.Second, end, contact.MaxMerged+1, q.limit)
-	if len(page.Groups) > q.limit {
-		page.Groups = page.Groups[:q.limit]
-	}
-	return page, members, err
-}
-
-// setNext sets the cursor of the page after one that was read up to the key end, nil for the last key.
-func (p *Groups) setNext(q DuplicatesQuery, end *string) error {
-	next := q.after
-	switch n := len(p.Groups); {
-	case n == q.limit:
-		next.Key, next.Second = p.Groups[n-1].Value, &p.Groups[n-1].Company
-	case end != nil:
-		next.Key, next.Second = *end, nil
-	default:
+// setNext sets the cursor of the next page, nil for none.
+func (p *Groups) setNext(next *groupCursor) error {
+	if next == nil {
 		return nil
 	}
 	encoded, err := json.Marshal(next)
