@@ -64,7 +64,7 @@ func (b *Body) Save(ctx context.Context, file io.Writer, folder string, limit in
 	return b.await(ctx, b.ledger.files, 1)
 }
 
-// ParseForm parses a multipart form, all of whose files go to temporary files. The error is a *fault.Error as that of
+// ParseForm parses a multipart form. Its files go to temporary files. The error is a *fault.Error as that of
 // Bytes, also if what is not files has more than fields bytes, or that of net/http.
 func (b *Body) ParseForm(r *http.Request, fields, limit int64) error {
 	b.keeps, b.folder = inFile, os.TempDir()

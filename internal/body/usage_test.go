@@ -22,7 +22,7 @@ var readers = map[string]string{
 	"hooks/hidden_input.go":        "PocketBase's decoder reads what the reader has received",
 	"hooks/inbound.go":             "PocketBase's decoder reads what the reader has received",
 	"routes/integrations/admin.go": "the bodies of a preview and of a stored request, which have arrived",
-	"routes/bodies.go":             "puts the reader in the place of PocketBase's",
+	"routes/bodies.go":             "replaces PocketBase's reader with ours",
 	"internal/mcp/server.go":       "gives the SDK a message that the reader has received",
 	"internal/demo/demo.go":        "another server: the receiver of the demo's deliveries, on this machine only",
 }

@@ -3,10 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"path/filepath"
 	"sync"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"modernc.org/sqlite"
 
@@ -15,7 +13,17 @@ import (
 
 // ConnectRecording is Connect, and calls record with the text of each statement that a connection of data.db compiles.
 func ConnectRecording(record func(text string)) core.DBConnectFunc {
-	return connectThrough(func(raw physical.Raw) driver.Conn { return recordingConnection{raw, record} })
+	return ConnectThrough(Normal, func(raw physical.Raw) driver.Conn { return recordingConnection{raw, record} })
+}
+
+type recordingConnection struct {
+	physical.Raw
+	record func(text string)
+}
+
+func (c recordingConnection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	c.record(query)
+	return c.Raw.PrepareContext(ctx, query)
 }
 
 // ConnectCounting is Connect. pages returns how many pages of data.db all connections have read so far, from their caches or from the file: the
@@ -23,7 +31,7 @@ func ConnectRecording(record func(text string)) core.DBConnectFunc {
 func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
 	var mu sync.Mutex
 	var opened []sqlite.DBStatus
-	connect = connectThrough(func(raw physical.Raw) driver.Conn {
+	connect = ConnectThrough(Normal, func(raw physical.Raw) driver.Conn {
 		mu.Lock()
 		defer mu.Unlock()
 		opened = append(opened, raw.(sqlite.DBStatus))
@@ -41,42 +49,4 @@ func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
 		}
 		return count
 	}
-}
-
-// connectThrough is Connect, and wraps each connection of data.db that the driver opens.
-func connectThrough(wrap func(physical.Raw) driver.Conn) core.DBConnectFunc {
-	return func(path string) (*dbx.DB, error) {
-		if filepath.Base(path) != dataFile {
-			return core.DefaultDBConnect(path)
-		}
-		db, err := open(path, Normal, readerStatements, writerStatements)
-		if err == nil {
-			c := db.DB().Driver().(pooled).connector
-			c.driver = wrappingDriver{c.driver, wrap}
-		}
-		return db, err
-	}
-}
-
-type wrappingDriver struct {
-	driver.Driver
-	wrap func(physical.Raw) driver.Conn
-}
-
-func (d wrappingDriver) Open(name string) (driver.Conn, error) {
-	opened, err := d.Driver.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return d.wrap(opened.(physical.Raw)), nil
-}
-
-type recordingConnection struct {
-	physical.Raw
-	record func(text string)
-}
-
-func (c recordingConnection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	c.record(query)
-	return c.Raw.PrepareContext(ctx, query)
 }

@@ -44,7 +44,7 @@ func TestPhonesAreFoundLikeEmails(t *testing.T) {
 			return nil, err
 		}
 		defer run.Close()
-		return run.Plan(items)
+		return run.Plan(t.Context(), items)
 	}
 	for name, way := range map[string]struct {
 		run   func([]contact.Item) ([]contact.Result, error)

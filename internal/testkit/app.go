@@ -21,7 +21,6 @@ import (
 	program "contactbase/internal/app"
 	"contactbase/internal/body"
 	"contactbase/internal/safehttp"
-	"contactbase/internal/sqlite"
 )
 
 // template is a data directory with the schema. Copying it takes a tenth of the time of migrating a new one.
@@ -62,7 +61,7 @@ func Cleanup() {
 // that leaves background work calls woken.
 func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
 	tb.Helper()
-	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), wiring(woken))
+	app, _ := newApp(tb, connect(tb), wiring(woken))
 	return app
 }
 
@@ -71,7 +70,7 @@ func NewAppAt(tb testing.TB, now func() time.Time) *tests.TestApp {
 	tb.Helper()
 	config := wiring(nil)
 	config.Now = now
-	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), config)
+	app, _ := newApp(tb, connect(tb), config)
 	return app
 }
 
@@ -80,7 +79,7 @@ func NewBoundedApp(tb testing.TB, limits body.Limits) *tests.TestApp {
 	tb.Helper()
 	config := wiring(nil)
 	config.Bodies = limits
-	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), config)
+	app, _ := newApp(tb, connect(tb), config)
 	return app
 }
 
@@ -128,7 +127,7 @@ func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 // Open returns an app on a data directory with the schema, until the test ends.
 func Open(tb testing.TB, dir string, woken ...func()) core.App {
 	tb.Helper()
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: connect(tb)})
 	if err := app.Bootstrap(); err != nil {
 		tb.Fatalf("opening the data directory: %v", err)
 	}

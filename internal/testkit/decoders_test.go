@@ -22,7 +22,7 @@ var notDecoding = map[string]string{
 	"internal/safehttp": "is below what reads", "docs": "reads embedded files",
 }
 
-// textual are the packages all of whose functions read texts from outside.
+// textual are the packages that read texts from outside in all their functions.
 var textual = []string{
 	"internal/contact/names", "internal/contact/sheet", "internal/webhook/filter", "internal/inbound/payload",
 }
@@ -73,7 +73,7 @@ var decoders = map[string]string{
 		internal/inbound/payload.ParseMapping
 	`,
 	"TestHostileSignatures": `
-		internal/inbound.VerifySignature internal/inbound.HandshakeOf internal/inbound.Webhook.EventID
+		internal/inbound.VerifySignature internal/inbound.HandshakeOf internal/inbound.Webhook.RepeatOf
 		internal/wire.Measure internal/wire.WithoutMark internal/idempotency.Fingerprint internal/secret.HMAC
 	`,
 	"TestHostileArchives": `
@@ -94,7 +94,7 @@ var decoders = map[string]string{
 		internal/contact/custom.Readable internal/delivery.Sign internal/delivery.SignStandard
 		internal/delivery.Inspector.Deliver internal/delivery.IsSending internal/event.ReadPage
 		internal/overview.ReadLanding internal/secret.IsSealed internal/sqlite.IsRefused
-		internal/sqlite/physical.Parse internal/sse.Stream.Send internal/sse.AppendEvent internal/sse.AppendID
+		internal/sqlite/physical.Parse internal/visitor.IsKnown internal/sse.Stream.Send internal/sse.AppendEvent internal/sse.AppendID
 		internal/stamp.AppendShown internal/contact/sheet.Export internal/contact/sheet.NewWriter
 	`,
 	"choices of a person, at most one for each of 200 columns": `

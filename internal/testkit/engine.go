@@ -9,7 +9,6 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/safehttp"
-	"contactbase/internal/sqlite"
 )
 
 // NewSender returns a sender that can reach loopback addresses.
@@ -18,7 +17,7 @@ func NewSender() *delivery.Sender { return delivery.NewSender(safehttp.New(thisM
 // NewDeliveringApp is NewApp with all background work, until the test ends.
 func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	tb.Helper()
-	app, running := newApp(tb, sqlite.Connect(sqlite.Normal), wiring(nil))
+	app, running := newApp(tb, connect(tb), wiring(nil))
 	running.Start()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

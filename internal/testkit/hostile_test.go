@@ -18,7 +18,7 @@ func repeat(begin, part, end string) generator {
 	return func(n int) []byte { return []byte(begin + strings.Repeat(part, n) + end) }
 }
 
-// number returns a generator of a text with n parts, each with its number in the place of %d.
+// number returns a generator of a text with n parts, each with its number instead of %d.
 func number(begin, part, end string) generator {
 	return func(n int) []byte {
 		var text bytes.Buffer
@@ -40,7 +40,7 @@ func linear(t *testing.T, inputs map[string]generator, run func(t *testing.T, in
 	}
 }
 
-// readSheet reads a file up to its end, or to what is wrong with it.
+// readSheet reads a file up to its end, or to its first error.
 func readSheet(t *testing.T, file []byte) {
 	reader, err := sheet.NewReader(t.Context(), bytes.NewReader(file), t.TempDir(), sheet.Choice{Known: known})
 	if err != nil {

@@ -280,7 +280,7 @@ func (l *line) checkOn(ctx context.Context, app core.App, i *Import) error {
 	if err != nil || status == Checked {
 		l.endCheck(app)
 	}
-	if errors.Is(err, errMoved) { // it was started, cancelled or checked anew, which the next turn sees
+	if errors.Is(err, errMoved) { // it was started, cancelled or checked again, which the next turn sees
 		return nil
 	}
 	return err

@@ -129,7 +129,7 @@ func TestStartedDuringTheCheck(t *testing.T) {
 }
 
 // What the end of the program, a cancellation, or the end of API access interrupts stops where it is. Unless it was
-// cancelled, it goes on from there, and no row is lost or applied twice.
+// cancelled, it continues from there, and no row is lost or applied twice.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	for what, begins := range map[string]beginning{"a check": check, "an import": start} {
@@ -167,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 				}
 				left := find(t, app, stored.ID)
 				if left.Position == rows || left.Position != reached && by != "the end of the program" {
-					t.Errorf("it goes on from %d to %d", reached, left.Position)
+					t.Errorf("it continues from %d to %d", reached, left.Position)
 				}
 				created := testkit.Count(t, app, "SELECT count(*) FROM contacts WHERE tenant = {:t}", dbx.Params{"t": acme})
 				if what == "an import" && created != left.Position && by != "the end of the tenant" {
@@ -188,7 +188,7 @@ func TestInterrupted(t *testing.T) {
 				switch {
 				case by == "a cancellation" || by == "the end of the tenant":
 					if over.Position != left.Position || over.Counts != left.Counts {
-						t.Errorf("it goes on from %+v to %+v", left, over)
+						t.Errorf("it continues from %+v to %+v", left, over)
 					}
 				case over.Position != rows || over.Counts != (imports.Counts{RowsCreated: rows}):
 					t.Errorf("it ends as %+v", over)
