@@ -19,6 +19,12 @@ import (
 // owned are the collections with records of tenants that people administer.
 var owned = []string{credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
+// withRows are the collections with records of tenants that only the program and superusers write. Contacts and events have their own checks.
+var withRows = []string{inbound.RequestsCollection, "deliveries", "delivery_attempts"}
+
+// ofAccounts are the collections in which PocketBase keeps what it knows about the sign-ins of accounts.
+var ofAccounts = []string{core.CollectionNameExternalAuths, core.CollectionNameMFAs, core.CollectionNameOTPs, core.CollectionNameAuthOrigins}
+
 // bindOwners limits the records of tenants. It deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
 func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	owners := []string{tenant.CollectionName, webhook.CollectionName, inbound.CollectionName}
@@ -34,7 +40,8 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 		}
 		return e.Next()
 	})
-	app.OnRecordCreateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return createOwned(e, bounds) })
+	app.OnRecordCreateExecute(append(withRows, owned...)...).BindFunc(func(e *core.RecordEvent) error { return createOwned(e, bounds) })
+	app.OnRecordCreateExecute(ofAccounts...).BindFunc(createOfAccount)
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
@@ -52,15 +59,34 @@ func deleteOwner(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error { return retention.Delete(tx, e.Record) })
 }
 
-// createOwned checks in the transaction that the tenant still exists: it may have been deleted since the validation, and the new
-// record would outlive it.
+// createOwned checks in the transaction that the owners of a new record still exist: they may have been deleted since the validation, and the
+// record would outlive them.
 func createOwned(e *core.RecordEvent, bounds tenant.Bounds) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
-		if _, err := tx.FindRecordById(tenant.CollectionName, e.Record.GetString("tenant")); err != nil {
-			return validation.Errors{"tenant": validation.NewError("validation_missing_rel_records", fmt.Sprintf("The tenant %q does not exist.", e.Record.GetString("tenant")))}
+		for column, owner := range tenant.OwnersIn(e.Record.Collection().Name) {
+			if err := requireOwner(tx, column, owner, e.Record.GetString(column)); err != nil {
+				return err
+			}
 		}
 		return bounds.Enforce(tx, e.Record, isRotated(e.Record), e.Next)
 	})
+}
+
+// createOfAccount is createOwned for a record of PocketBase's about an account.
+func createOfAccount(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := requireOwner(tx, "recordRef", e.Record.GetString("collectionRef"), e.Record.GetString("recordRef")); err != nil {
+			return err
+		}
+		return e.Next()
+	})
+}
+
+func requireOwner(tx core.App, column, collection, id string) error {
+	if _, err := tx.FindRecordById(collection, id); err != nil {
+		return validation.Errors{column: validation.NewError("validation_missing_rel_records", fmt.Sprintf("The %s %q does not exist.", column, id))}
+	}
+	return nil
 }
 
 // updateOwned applies the bounds to a change that makes a record count, such as a later expiry of an expired key.

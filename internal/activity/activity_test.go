@@ -257,6 +257,7 @@ func TestEvents(t *testing.T) {
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
+	addKeys(t, app, "k")
 	calls := activity.NewCallCounter()
 	for _, age := range []time.Duration{0, 2 * time.Hour, 8 * 24 * time.Hour, 29 * 24 * time.Hour, 31 * 24 * time.Hour} {
 		at := noon.Add(-age)

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/activity"
 	"contactbase/internal/testkit"
 )
@@ -46,6 +49,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("the last minutes have %v (%v)", minutes, err)
 	}
 
+	addKeys(t, app, "k", "other")
 	for i := range 230 {
 		calls.Keep("k", activity.Call{RequestID: fmt.Sprint(i), Method: "GET", Path: "/p", Status: 404, Code: "not_found", At: noon})
 		if i%10 == 9 {
@@ -92,6 +96,7 @@ func TestFloodOfCalls(t *testing.T) {
 	app := testkit.NewApp(t)
 	calls := activity.NewCallCounter()
 	for key := range 100 {
+		addKeys(t, app, fmt.Sprint(key))
 		for i := range 100 {
 			calls.Keep(fmt.Sprint(key), activity.Call{RequestID: fmt.Sprint(i), Status: 404, At: noon})
 		}
@@ -107,7 +112,7 @@ func TestFloodOfCalls(t *testing.T) {
 	}
 }
 
-// The calls of a key are deleted with it.
+// The calls of a key are deleted with it, and none is added afterwards.
 func TestKeyDeletionDeletesCalls(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -118,15 +123,30 @@ func TestKeyDeletionDeletesCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := activity.NewCallCounter()
-	calls.Keep(key.Id, activity.Call{Status: 404, At: noon})
-	calls.Keep("another", activity.Call{Status: 404, At: noon})
-	if err := calls.Write(t.Context(), app); err != nil {
-		t.Fatal(err)
+	addKeys(t, app, "another")
+	keep := func() {
+		t.Helper()
+		calls.Keep(key.Id, activity.Call{Status: 404, At: noon})
+		if err := calls.Write(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
 	}
+	calls.Keep("another", activity.Call{Status: 404, At: noon})
+	keep()
 	if err := app.Delete(key); err != nil {
 		t.Fatal(err)
 	}
+	keep() // of a call that was under way
 	if n := testkit.Count(t, app, "SELECT count(*) FROM _keptCalls", nil); n != 1 {
 		t.Errorf("%d calls are left", n)
+	}
+}
+
+// addKeys adds keys of a tenant.
+func addKeys(t *testing.T, app core.App, ids ...string) {
+	t.Helper()
+	testkit.Execute(t, app, "INSERT OR IGNORE INTO tenants (id, name) VALUES ('ofKeys', 'Acme')", nil)
+	for _, id := range ids {
+		testkit.Execute(t, app, "INSERT INTO api_keys (id, tenant, name, hash) VALUES ({:id}, 'ofKeys', 'test', {:id})", dbx.Params{"id": id})
 	}
 }

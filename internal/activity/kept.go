@@ -93,8 +93,9 @@ func (k *keptCalls) take() map[keptList][]Call {
 }
 
 const (
+	// keepSQL stores a call, unless its key was deleted since.
 	keepSQL = "INSERT INTO `_keptCalls` (`key`, `slow`, `requestId`, `method`, `path`, `status`, `code`, `durationMs`, `created`) " +
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?1 = '' OR EXISTS (SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
 
 	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2.
 	tooManyFailedSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 " +

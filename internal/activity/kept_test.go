@@ -18,6 +18,7 @@ func TestSlowestCalls(t *testing.T) {
 	app := testkit.NewApp(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	var want []int
+	addKeys(t, app, "k")
 	calls := activity.NewCallCounter()
 	for i, took := range random.Perm(4_000) {
 		at := noon.Add(-26*time.Hour + time.Duration(i)*24*time.Second) // over 26 hours and 40 minutes

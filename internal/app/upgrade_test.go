@@ -17,7 +17,7 @@ func TestReadsDuringAnUpgrade(t *testing.T) {
 	a := openEmpty(t, app.Config{})
 	var before core.MigrationsList
 	for _, migration := range core.AppMigrations.Items() {
-		if migration.File != "1760000019_feed.go" {
+		if migration.File != "1760000019_feed.go" && migration.File != "1760000041_orphans.go" { // which looks into all tables
 			before.Add(migration)
 		}
 	}

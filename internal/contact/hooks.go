@@ -89,7 +89,7 @@ func updateRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
 		// The record's original may be older than what is stored.
-		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
+		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
 			return err
 		}
@@ -114,11 +114,23 @@ func updateRecord(e *core.RecordEvent) error {
 	})
 }
 
+// findOwned is findRecord, and returns ErrNotFound for a contact of a deleted tenant, which is about to be deleted: a change would add an event.
+func findOwned(tx core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
+	there, err := sqlite.Value[bool](sqlite.ReaderOf(tx), "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?)", tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the tenant of the contact %s: %w", id, err)
+	}
+	if !there {
+		return nil, ErrNotFound
+	}
+	return findRecord(tx, collection, tenantID, id)
+}
+
 // deleteWith deletes a record, and what is stored about the contact elsewhere.
 func deleteWith(e *core.RecordEvent, erase Erase) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
-		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
+		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,12 @@ func newWebhook(id, name, address string) *Webhook {
 func (n *Notice) urgent() bool { return n.Tenant == "" || n.Kind == event.WebhookDisabled }
 
 const (
-	knownSQL  = "SELECT EXISTS (SELECT 1 FROM `_notices` WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3)"
+	// needlessSQL reports whether there is a notice of the kind ?1, the subject ?2 and the episode ?3, or the tenant ?4 or the subject has been
+	// deleted: nothing would delete the rows of a tenant that is gone.
+	needlessSQL = "SELECT EXISTS (SELECT 1 FROM `_notices` WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3) OR ?4 != '' AND NOT EXISTS (" +
+		"SELECT 1 FROM `tenants` t WHERE t.`id` = ?4 AND (EXISTS (SELECT 1 FROM `webhooks` w WHERE w.`id` = ?2 AND w.`tenant` = t.`id`) OR " +
+		"EXISTS (SELECT 1 FROM `api_keys` k WHERE k.`id` = ?2 AND k.`tenant` = t.`id`)))"
+
 	insertSQL = "INSERT OR IGNORE INTO `_notices` (`id`, `kind`, `subject`, `episode`, `tenant`, `data`, `created`, `ended`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 	// mailsSQL adds the recipients of the notice ?1: the admins of the tenant ?2, or the superusers without one. ?5 is when daily mails
@@ -89,11 +94,11 @@ const (
 		"WHERE ?2 = '' AND `email` != '" + core.DefaultInstallerEmail + "'"
 )
 
-// Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the notice exists. A tenant
-// that accepts no writes gets no event.
+// Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the notice exists, or its tenant
+// or subject no longer does. A tenant that accepts no writes gets no event.
 func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, error) {
-	known, err := sqlite.Value[bool](tx, knownSQL, string(n.Kind), n.Subject, n.Episode)
-	if err != nil || known {
+	needless, err := sqlite.Value[bool](tx, needlessSQL, string(n.Kind), n.Subject, n.Episode, n.Tenant)
+	if err != nil || needless {
 		return nil, err
 	}
 	data, err := wire.AppendJSON(nil, n.Data)

@@ -95,7 +95,7 @@ func TestSweepTenant(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
-	interrupted := &interrupting{Context: ctx, after: 8, seen: &steps}
+	interrupted := &interrupting{Context: ctx, after: 3, seen: &steps}
 	if err := retention.Sweep(interrupted, app, testkit.Deliveries(app)); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted sweep returns %v", err)
 	}

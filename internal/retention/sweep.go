@@ -114,16 +114,9 @@ type sweep struct {
 	id         string
 }
 
-// tenant deletes everything of a tenant, and then the rows that earlier transactions have written meanwhile.
+// tenant deletes everything of a tenant, until no row of it is left.
 func (s sweep) tenant() error {
 	for {
-		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)
-		if err != nil {
-			return err
-		}
-		if !left {
-			return s.app.RunInTransaction(s.forget)
-		}
 		for _, table := range slices.Backward(tenant.Tables) {
 			if err := s.rowsOfTenant(&table); err != nil {
 				return err
@@ -132,17 +125,18 @@ func (s sweep) tenant() error {
 		if err := s.detach(tenant.CollectionName, s.id); err != nil {
 			return err
 		}
+		left := false
+		err := s.app.RunInTransaction(func(tx core.App) (err error) {
+			left, err = sqlite.Value[bool](sqlite.ReaderOf(tx), tenant.RemainsSQL(), s.id)
+			if err != nil || left {
+				return err
+			}
+			return tenant.Guard(tx) // contacts may need no more guards
+		})
+		if err != nil || !left {
+			return err
+		}
 	}
-}
-
-// forget ends the deletion of a tenant that has no rows left. Erasing deleted contacts from its inbound requests has counted their bytes once more,
-// and contacts may need no more guards.
-func (s sweep) forget(tx core.App) error {
-	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_stored` WHERE `tenant` = ?", Args: []any{s.id}}})
-	if err != nil {
-		return fmt.Errorf("deleting the count of the tenant's bytes: %w", err)
-	}
-	return tenant.Guard(tx)
 }
 
 // dependents has functions that delete the dependents of a tenant's record, by its collection.
@@ -152,7 +146,11 @@ func (s sweep) rowsOfTenant(table *tenant.Table) error {
 	switch table.Deletion {
 	case tenant.AsRecords:
 		return s.owned(table.Name, dependents[table.Name])
-	case tenant.AsRows:
+	case tenant.AsRows, tenant.ByTrigger: // of the latter, what triggers or earlier versions have added since
+		some, err := sqlite.Value[bool](sqlite.Direct(s.app.ConcurrentDB()), "SELECT "+table.RemainsSQL(), s.id)
+		if err != nil || !some {
+			return err
+		}
 		return sqlite.DeleteInChunks(s.ctx, s.app, table.DeleteSQL(), s.id)
 	default:
 		return nil

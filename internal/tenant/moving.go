@@ -128,9 +128,13 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	if busy {
 		return false, errors.New("an import of contacts is running: wait until it is done, or cancel it")
 	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{{
-		Text: "INSERT INTO `_moves` (`tenant`, `state`, `created`) VALUES (?, ?, ?)", Args: []any{id, string(Frozen), stamp.Stored(time.Now())},
+	inserted, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: "INSERT INTO `_moves` (`tenant`, `state`, `created`) SELECT `id`, ?2, ?3 FROM `tenants` WHERE `id` = ?1",
+		Args: []any{id, string(Frozen), stamp.Stored(time.Now())},
 	}})
+	if err == nil && inserted[0] == 0 {
+		err = errors.New("it was deleted")
+	}
 	if err == nil {
 		err = Guard(tx)
 	}

@@ -60,15 +60,30 @@ var Tables = []Table{
 	{Name: "audit_log", Deletion: Kept},
 }
 
-// RemainsSQL returns the query whether the tenant ?1 has rows left to delete.
+// OwnersIn returns the tables of the rows that own those of a table, by the column that holds their ids.
+func OwnersIn(table string) map[string]string {
+	for _, t := range Tables {
+		if t.Name == table {
+			return t.Owners
+		}
+	}
+	return nil
+}
+
+// RemainsSQL returns the query whether the tenant ?1 has rows left to delete, those included that the transaction of the deletion deletes.
 func RemainsSQL() string {
 	var left []string
 	for _, t := range Tables {
-		if t.Deletion == AsRecords || t.Deletion == AsRows {
-			left = append(left, "EXISTS (SELECT 1 FROM `"+t.Name+"` WHERE `tenant` = ?1)")
+		if t.Deletion != WithOwner && t.Deletion != Kept {
+			left = append(left, t.RemainsSQL())
 		}
 	}
 	return "SELECT " + strings.Join(left, " OR ")
+}
+
+// RemainsSQL returns the condition that the tenant ?1 has rows in the table.
+func (t *Table) RemainsSQL() string {
+	return "EXISTS (SELECT 1 FROM `" + t.Name + "` WHERE `tenant` = ?1)"
 }
 
 // DeleteSQL returns the statement that deletes up to ?2 rows of the tenant ?1.

@@ -1,7 +1,9 @@
 package imports
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,14 +157,29 @@ func (s *storage) begin() error {
 	}
 	now, name := stamp.Stored(time.Now()), strings.ToValidUTF8(s.name[:min(len(s.name), maxName)], "")
 	separator := strings.Trim(string(s.Format), "\x00")
-	_, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
 			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `headings`, `created`, `updated`, `columns`, `mapping`, `above`, `remarks`, `bytes`) " +
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?10, ?11, ?12, length(?9) + length(?11))",
+				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, length(?9) + length(?11) FROM `tenants` WHERE `id` = ?2",
 			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now}, lists...),
 		}}, s.checkQuota(tx)
 	})
+	if err == nil && changed[0] == 0 { // the tenant was deleted while the file arrived
+		err = sql.ErrNoRows
+	}
 	return err
+}
+
+// stillStoringSQL reports whether the import ?1 and its tenant still exist.
+const stillStoringSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` i JOIN `tenants` t ON t.`id` = i.`tenant` WHERE i.`id` = ?1)"
+
+// mayStore returns an error if the import or its tenant was deleted meanwhile, or the tenant's imports exceed the quota.
+func (s *storage) mayStore(tx sqlite.Reader) error {
+	still, err := sqlite.Value[bool](tx, stillStoringSQL, s.id)
+	if err == nil && !still {
+		err = errors.New("it was deleted meanwhile")
+	}
+	return cmp.Or(err, s.checkQuota(tx))
 }
 
 func notNil[T any](list []T) []T { return append([]T{}, list...) }
@@ -224,16 +241,13 @@ func (s *storage) storePage() error {
 		return err
 	}
 	bytes := len(rows) + len(numbers) + len(remarks) + len(p.cells)*refusalBytes
-	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err = sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
 			// the time shows that it is still being stored
 			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(p.cells), stamp.Stored(time.Now()), s.id}},
 			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`, `remarks`) VALUES (?, ?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(rows), string(numbers), string(remarks)}},
-		}, s.checkQuota(tx)
+		}, s.mayStore(tx)
 	})
-	if err == nil && changed[0] == 0 {
-		err = errors.New("it was deleted meanwhile")
-	}
 	s.total += len(p.cells)
 	return err
 }

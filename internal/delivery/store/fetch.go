@@ -26,11 +26,11 @@ CROSS JOIN deliveries d ON d.rowid IN (
 	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
 CROSS JOIN events e ON e.id = d.event`
 
-// endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
+// endpointsSQL reads the webhooks in ?1 of tenants that exist, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
 	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
-FROM json_each(?1) j CROSS JOIN webhooks w ON w.id = j.value`
-	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND ` + writable
+FROM json_each(?1) j CROSS JOIN webhooks w ON w.id = j.value CROSS JOIN tenants t ON t.id = w.tenant`
+	openSQL = endpointsSQL + ` AND t.apiEnabled = 1 AND w.disabled = 0 AND ` + writable
 )
 
 // dueJob is a due delivery without its endpoint.

@@ -40,10 +40,10 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 	return s.recordPing(result, insert)
 }
 
-// pingedSQL reports whether the webhook ?1 of the tenant ?2 still exists.
-const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1 AND tenant = ?2)"
+// pingedSQL reports whether the webhook ?1 and its tenant ?2 still exist.
+const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = ?1 AND t.id = ?2)"
 
-// recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is not writable any more.
+// recordPing writes the event, the delivery and the attempt, unless the webhook or its tenant is gone, or that is not writable any more.
 func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) error {
 	job, now := result.Job, time.Now()
 	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {

@@ -77,13 +77,14 @@ func (s *Store) recipients(tx sqlite.Reader, how deciding) (*recipients, error) 
 	return r, nil
 }
 
-// of returns the webhooks that receive the event, unless its tenant is set aside. aside reports whether that begins with this event.
+// of returns the webhooks that receive the event, unless its tenant is set aside. aside reports whether that begins with this event. Both are
+// true of the transaction: nothing is written for a webhook or a tenant that was deleted after the decision.
 func (r *recipients) of(e newEvent) (webhooks []string, aside bool, err error) {
 	if e.kind == event.WebhookPing || r.aside[e.tenant] {
 		return nil, false, nil
 	}
 	a, err := r.audience(e.tenant)
-	if err != nil {
+	if err != nil || len(a.subscribers) == 0 {
 		return nil, false, err
 	}
 	v, decided := r.directory.decided(e.id)

@@ -10,11 +10,13 @@ import (
 )
 
 // currentSQL returns the deliveries in ?1 that have not changed since their attempts, by their indexes in the list, and whether another
-// delivery waits for each. An entry of the list has the event, the webhook and the number of earlier attempts.
+// delivery waits for each. An entry of the list has the event, the webhook and the number of earlier attempts. Those of deleted webhooks and
+// tenants, which are about to be deleted, are not among them.
 const currentSQL = `SELECT j.key, d.id, EXISTS (
 	SELECT 1 FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending' AND n.rowid > d.rowid
 ) FROM json_each(?1) j CROSS JOIN deliveries d ON d.event = j.value ->> 0 AND d.webhook = j.value ->> 1
-WHERE d.status = 'pending' AND d.attempts = j.value ->> 2`
+WHERE d.status = 'pending' AND d.attempts = j.value ->> 2
+AND EXISTS (SELECT 1 FROM webhooks w CROSS JOIN tenants t ON t.id = w.tenant WHERE w.id = d.webhook)`
 
 // finishSQL stores the result of an attempt in the delivery ?7, which had ?8 earlier attempts. It clears blocked: an attempted delivery
 // waits for no other, even if one came in front of it meanwhile.

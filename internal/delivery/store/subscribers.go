@@ -13,9 +13,10 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// subscribersSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to them.
-const subscribersSQL = "SELECT w.`id`, w.`disabled` OR NOT EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = w.`tenant` AND t.`apiEnabled` = 1), " +
-	"w.`events`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 ORDER BY w.rowid"
+// subscribersSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to them. A deleted tenant has
+// none, although their rows may remain for a while.
+const subscribersSQL = "SELECT w.`id`, w.`disabled` OR NOT t.`apiEnabled`, w.`events`, w.`filter` " +
+	"FROM `tenants` t CROSS JOIN `webhooks` w ON w.`tenant` = t.`id` WHERE t.`id` = ?1 ORDER BY w.rowid"
 
 // subscriber is what decides which events a webhook receives.
 type subscriber struct {
