@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/internal/visitor"
 )
 
 func bindMembers(app core.App) {
@@ -20,6 +21,10 @@ func bindMembers(app core.App) {
 	app.OnRecordAuthRequest(member.CollectionName).BindFunc(onlyServed)
 	app.OnMailerRecordAuthAlertSend().BindFunc(onlyWithServer)
 	newSignInLimit().bind(app)
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		e.Router.Bind(visitor.MaskAddresses(), visitor.RestoreAddresses())
+		return e.Next()
+	})
 }
 
 // completeMember makes the address visible to the tenant's admins, from whom PocketBase would hide it.

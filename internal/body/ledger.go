@@ -2,12 +2,12 @@ package body
 
 import (
 	"net"
-	"net/netip"
 	"sync"
 	"time"
 
 	"contactbase/internal/disk"
 	"contactbase/internal/fault"
+	"contactbase/internal/visitor"
 )
 
 // Limits are the bounds of all bodies that are under way.
@@ -53,14 +53,7 @@ func Senders(tenant string) Owner { return Owner{"senders", tenant} }
 func Superuser(id string) Owner { return Owner{"superuser", id} }
 
 // Address is the owner of what a client without a token sends.
-func Address(ip string) Owner {
-	address, err := netip.ParseAddr(ip)
-	if err != nil || address.Unmap().Is4() {
-		return Owner{"address", ip}
-	}
-	network, _ := address.WithZone("").Prefix(64) // one client may have all of its addresses
-	return Owner{"address", network.String()}
-}
+func Address(ip string) Owner { return Owner{"address", visitor.Network(ip)} }
 
 func addressOf(hostAndPort string) Owner {
 	host, _, _ := net.SplitHostPort(hostAndPort)

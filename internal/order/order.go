@@ -69,8 +69,12 @@ const (
 	// MembersRead lets each tenant's members read in turn.
 	MembersRead
 
-	// SignInsCounted is directly outside PocketBase's rate limit, to count also what that refuses.
-	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 1
+	// SignInsCounted is outside PocketBase's rate limit, to count also what that refuses.
+	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 2
+	// AddressesMasked is directly outside PocketBase's rate limit, which then counts an IPv6 network as one address.
+	AddressesMasked = apis.DefaultRateLimitMiddlewarePriority - 1
+	// AddressesRestored is directly inside it: all others see the client's address.
+	AddressesRestored = apis.DefaultRateLimitMiddlewarePriority + 1
 	// BodiesBounded reads the bodies of requests to PocketBase, directly outside its limit.
 	BodiesBounded = apis.DefaultBodyLimitMiddlewarePriority - 1
 )

@@ -46,7 +46,7 @@ func TestPocketBase(t *testing.T) {
 			apis.DefaultCorsMiddlewarePriority, apis.DefaultActivityLoggerMiddlewarePriority, RefusalsCounted,
 			RequestsObserved, ErrorsWritten, RequestsDrained, WritesRefused, ResponsesHeld, apis.DefaultPanicRecoverMiddlewarePriority,
 			apis.DefaultLoadAuthTokenMiddlewarePriority, ActorKnown, MembersLimited, MembersRestricted, MembersRead,
-			apis.DefaultSuperuserIPsWhitelistMiddlewarePriority, SignInsCounted, apis.DefaultRateLimitMiddlewarePriority,
+			apis.DefaultSuperuserIPsWhitelistMiddlewarePriority, SignInsCounted, AddressesMasked, apis.DefaultRateLimitMiddlewarePriority, AddressesRestored,
 			BodiesBounded, apis.DefaultBodyLimitMiddlewarePriority,
 		},
 		"backup": {BackupNoticed, BackupCounted, 0, BackupReplaced},

@@ -4,12 +4,13 @@ package requests
 
 import (
 	"net/http"
-	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"contactbase/internal/order"
+	"contactbase/internal/visitor"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -105,11 +106,11 @@ func clientOf(e *core.RequestEvent) string {
 	if !e.App.Settings().Logs.LogIP {
 		return ""
 	}
-	address := e.RealIP()
-	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() && !ip.Is4In6() {
-		return netip.PrefixFrom(ip, 64).Masked().String()
+	client := visitor.Of(e)
+	if strings.Contains(client, ":") {
+		client += "/64"
 	}
-	return address
+	return client
 }
 
 func (r *Refusals) count(client string, status int, route string) {

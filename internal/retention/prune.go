@@ -15,10 +15,11 @@ import (
 	"contactbase/internal/member"
 	"contactbase/internal/notice"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/visitor"
 )
 
 // Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered responses and portal links,
-// and old imports. It stops between two chunks when ctx ends.
+// old imports, and addresses of sign-ins. It stops between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, deliveries *store.Store, before time.Time) error {
 	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)
@@ -28,6 +29,7 @@ func Prune(ctx context.Context, app core.App, deliveries *store.Store, before ti
 		func(tx core.App, limit int) (int, error) { return imports.Prune(tx, limit, now.Add(-imports.Kept)) },
 		func(tx core.App, limit int) (int, error) { return idempotency.Prune(tx, limit, now) },
 		func(tx core.App, limit int) (int, error) { return member.PruneLinks(tx, limit, now) },
+		func(tx core.App, limit int) (int, error) { return visitor.Prune(tx, limit, now) },
 	} {
 		err = errors.Join(err, sqlite.InChunks(ctx, app, prune))
 	}

@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/tenant"
+	"contactbase/internal/visitor"
 	"contactbase/routes/envelope"
 )
 
@@ -123,7 +124,7 @@ func (l *Limits) SpendBatch(e *core.RequestEvent, caller *credential.Identity, i
 
 // Refuse counts a failed authentication, and returns an error if the client's address has had too many.
 func (l *Limits) Refuse(e *core.RequestEvent) error {
-	limited, result, err := l.refused.RateLimitCtx(e.Request.Context(), e.RealIP(), 1)
+	limited, result, err := l.refused.RateLimitCtx(e.Request.Context(), visitor.Of(e), 1)
 	if err != nil {
 		return fmt.Errorf("counting a failed authentication: %w", err)
 	}
