@@ -310,6 +310,7 @@ func (s *tallySheet) remainsOf(t *testing.T, db *sql.DB) {
 		"SELECT count(*) FROM deliveries WHERE event NOT IN (SELECT id FROM events) OR webhook NOT IN (SELECT id FROM webhooks)",
 		"SELECT count(*) FROM delivery_attempts WHERE delivery NOT IN (SELECT id FROM deliveries)",
 		"SELECT count(*) FROM _inboundPeople WHERE request NOT IN (SELECT id FROM inbound_requests)",
+		"SELECT count(*) FROM _inboundCrowds WHERE request NOT IN (SELECT id FROM inbound_requests)",
 		"SELECT count(*) FROM _idempotency WHERE contact != '' AND contact NOT IN (SELECT id FROM contacts)",
 	} {
 		if n := count(t, db, query); n > 0 {

@@ -69,6 +69,7 @@ func TestAuditSeesLosses(t *testing.T) {
 		"deleted answer":    {"UPDATE _idempotency SET tenant = $gone WHERE tenant = $here", remains},
 		"stored bytes":      {"INSERT INTO _stored (tenant, bytes) VALUES ($gone, 1) ON CONFLICT DO UPDATE SET bytes = 1", remains},
 		"people":            {"INSERT INTO _inboundPeople (person, request) VALUES ('somebody', 'somethingelse00')", remains},
+		"crowd":             {"INSERT INTO _inboundCrowds (tenant, request, people) VALUES ($here, 'somethingelse00', '')", remains},
 		"deletion":          {"INSERT INTO _deletions (collection, record, detail, created) VALUES ('tenants', $gone, '', '')", remains},
 		"attempt":           {"UPDATE delivery_attempts SET delivery = 'somethingelse00' WHERE rowid = (SELECT max(rowid) FROM delivery_attempts)", remains},
 		"remembered answer": {"UPDATE _idempotency SET contact = 'somethingelse00' WHERE contact != ''", remains},

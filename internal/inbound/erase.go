@@ -1,7 +1,10 @@
 package inbound
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/pocketbase/dbx"
@@ -11,29 +14,52 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Erase erases up to limit stored requests about people: their bodies, all details of their results, and the remembered responses,
-// which are the results. It returns the number of requests.
-func Erase(tx core.App, people []string, limit int) (found int, _ error) {
+// Erase erases all stored requests about people, in chunks: their bodies, all details of their results, and the
+// remembered responses, which are the results.
+func Erase(ctx context.Context, app core.App, people []string) error {
 	encoded := sqlite.List(people)
-	var ids []string
-	err := tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
-		Bind(dbx.Params{"people": encoded, "limit": limit}).Column(&ids)
-	if err != nil {
-		return 0, fmt.Errorf("looking for requests about contacts: %w", err)
-	}
-	for _, id := range ids {
-		if err := eraseRequest(tx, id, encoded); err != nil {
-			return 0, fmt.Errorf("erasing the inbound request %s: %w", id, err)
+	err := sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+		var ids []string
+		err := tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
+			Bind(dbx.Params{"people": encoded, "limit": limit}).Column(&ids)
+		if err != nil {
+			return 0, fmt.Errorf("looking for requests about contacts: %w", err)
 		}
+		return len(ids), eraseRequests(tx, ids, encoded)
+	})
+	if err != nil {
+		return err
 	}
-	return len(ids), nil
+	crowded, err := inCrowds(app, people)
+	if err != nil {
+		return err
+	}
+	return sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+		some := crowded[:min(limit, len(crowded))]
+		crowded = crowded[len(some):]
+		return len(some), eraseRequests(tx, some, encoded)
+	})
 }
 
-// eraseRequest erases a request. It stays linked to the other people in it, for whom nothing is left to do.
+func eraseRequests(tx core.App, ids []string, people string) error {
+	for _, id := range ids {
+		if err := eraseRequest(tx, id, people); err != nil {
+			return fmt.Errorf("erasing the inbound request %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// eraseRequest erases a request, unless it was deleted meanwhile. It stays linked to the other people in it, for whom
+// nothing is left to do.
 func eraseRequest(tx core.App, id, people string) error {
 	kept := &row{}
-	var result string
-	err := tx.DB().Select("erased", "COALESCE([[result]], '')").From(RequestsCollection).Where(dbx.HashExp{"id": id}).Row(&kept.erased, &result)
+	var tenantID, result string
+	err := tx.DB().Select("tenant", "erased", "COALESCE([[result]], '')").From(RequestsCollection).Where(dbx.HashExp{"id": id}).
+		Row(&tenantID, &kept.erased, &result)
+	if errors.Is(err, sql.ErrNoRows) {
+		kept.erased, err = true, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -47,8 +73,10 @@ func eraseRequest(tx core.App, id, people string) error {
 			return err
 		}
 	}
-	_, err = tx.DB().NewQuery("DELETE FROM {{_inboundPeople}} WHERE [[request]] = {:request} AND [[person]] IN (SELECT value FROM json_each({:people}))").
-		Bind(dbx.Params{"request": id, "people": people}).Execute()
+	_, err = sqlite.Run(tx, []sqlite.Statement{
+		{Text: "DELETE FROM `_inboundPeople` WHERE `request` = ? AND `person` IN (SELECT `value` FROM json_each(?))", Args: []any{id, people}},
+		{Text: "DELETE FROM `_inboundCrowds` WHERE `tenant` = ? AND `request` = ?", Args: []any{tenantID, id}},
+	})
 	return err
 }
 

@@ -2,14 +2,15 @@ package inbound
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/search"
@@ -17,7 +18,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// maxPeople is how many email addresses a stored body may have: two per item.
+// maxPeople is how many email addresses a stored body may have: two per item of the largest list.
 const maxPeople = 2 * payload.MaxItems
 
 // personDigest returns the digest by which requests with a contact's email address are found. The address itself must not outlive
@@ -121,24 +122,83 @@ func endsAddress(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"<>(),;:[]{}=&|\\`", r)
 }
 
-// linkPeople stores, in the request's transaction, whom the request is about.
-func linkPeople(tx core.App, requestID string, people []string) error {
-	if len(people) == 0 {
+// maxLinks is how many people a request is linked to at most: the links of one that is deleted are spread over the
+// whole index.
+const maxLinks = 16
+
+const (
+	linkSQL  = "INSERT OR IGNORE INTO `_inboundPeople` (`person`, `request`) SELECT `value`, ? FROM json_each(?)"
+	crowdSQL = "INSERT INTO `_inboundCrowds` (`tenant`, `request`, `people`) VALUES (?, ?, ?)"
+)
+
+// linkPeople stores, in the request's transaction, whom the request is about. Requests about many have them in one row,
+// their crowd, which is searched when a contact is deleted.
+func (r *row) linkPeople(tx core.App) error {
+	slices.Sort(r.people)
+	r.people = slices.Compact(r.people)
+	if len(r.people) == 0 {
 		return nil
 	}
-	_, err := tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
-		Bind(dbx.Params{"request": requestID, "people": sqlite.List(people)}).Execute()
-	if err != nil {
+	link := sqlite.Statement{Text: linkSQL, Args: []any{r.id, sqlite.List(r.people)}}
+	if r.crowded || len(r.people) > maxLinks {
+		var crowd strings.Builder
+		for _, person := range r.people {
+			crowd.WriteString(inCrowd(person))
+		}
+		link = sqlite.Statement{Text: crowdSQL, Args: []any{r.webhook.TenantID, r.id, crowd.String()}}
+	}
+	if _, err := sqlite.Run(tx, []sqlite.Statement{link}); err != nil {
 		return fmt.Errorf("linking an inbound request to its contacts: %w", err)
 	}
 	return nil
 }
 
-// People returns what finds requests about a contact: its id, and a digest of its email address.
+// crowdLength is the length of a person in a crowd: that of a contact's id, and enough of a digest.
+const crowdLength = 15
+
+func inCrowd(person string) string { return fmt.Sprintf("%-*.*s", crowdLength, crowdLength, person) }
+
+// crowdsOf names, among the people of a deleted contact, the tenant whose crowds may have them.
+const crowdsOf = "crowds:"
+
+// People returns what finds requests about a contact: its id, a digest of its email address, and its tenant's crowds.
 func People(tenantID, contactID, email string) []string {
-	people := []string{contactID}
+	people := []string{contactID, crowdsOf + tenantID}
 	if email != "" {
 		people = append(people, personDigest(tenantID, email))
 	}
 	return people
+}
+
+// inCrowds returns the requests with one of the people in their crowds. It reads all crowds of the people's tenants,
+// which their quotas limit.
+func inCrowds(app core.App, people []string) (requests []string, err error) {
+	wanted, tenants := map[string]bool{}, map[string]bool{}
+	for _, person := range people {
+		if tenantID, ok := strings.CutPrefix(person, crowdsOf); ok {
+			tenants[tenantID] = true
+		} else {
+			wanted[inCrowd(person)] = true
+		}
+	}
+	for tenantID := range tenants {
+		const crowds = "SELECT `request`, `people` FROM `_inboundCrowds` WHERE `tenant` = ?"
+		err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), crowds, func(rows *sql.Rows) error {
+			var request, crowd string
+			if err := rows.Scan(&request, &crowd); err != nil {
+				return err
+			}
+			for ; len(crowd) >= crowdLength; crowd = crowd[crowdLength:] {
+				if wanted[crowd[:crowdLength]] {
+					requests = append(requests, request)
+					break
+				}
+			}
+			return nil
+		}, tenantID)
+		if err != nil {
+			return nil, fmt.Errorf("searching the people of requests of the tenant %s: %w", tenantID, err)
+		}
+	}
+	return requests, nil
 }

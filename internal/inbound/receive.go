@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
@@ -96,7 +97,7 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	kept := newRow(r.webhook, r.contentType, r.body, r.people, now)
+	kept := newRow(r.webhook, r.contentType, r.body, r.people, len(r.items), now)
 	kept.status, kept.result = http.StatusOK, result
 	for _, result := range outcome.Results {
 		if result.ID != "" {
@@ -117,5 +118,13 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
 func (r *Request) Transact(ctx context.Context, app core.App, do func(tx core.App) error) error {
-	return sqlite.Transact(ctx, app, r.webhook.TenantID, r.isShort(), do)
+	err := sqlite.Transact(ctx, app, r.webhook.TenantID, r.isShort(), do)
+	if err != nil {
+		return err
+	}
+	// the request is applied, whatever happens now, and the sweeper trims again
+	if err := quota.Trim(ctx, app, r.webhook.TenantID); err != nil && ctx.Err() == nil {
+		app.Logger().Error("evicting the oldest requests", "tenant", r.webhook.TenantID, "error", err)
+	}
+	return nil
 }

@@ -1,9 +1,11 @@
 package inbound
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +31,15 @@ type row struct {
 	result      []byte
 	erased      bool
 	people      []string // contacts' ids, and digests of addresses
+	crowded     bool     // has more than two addresses an item
 	created     time.Time
 }
 
-// newRow returns the row of a request, without status and result.
-func newRow(webhook *Webhook, contentType string, body []byte, people []string, now time.Time) *row {
+// newRow returns the row of a request with a number of items, without status and result.
+func newRow(webhook *Webhook, contentType string, body []byte, people []string, items int, now time.Time) *row {
 	r := &row{
-		id: core.GenerateDefaultRandomId(), webhook: webhook, people: people, created: now,
+		id: core.GenerateDefaultRandomId(), webhook: webhook, created: now,
+		people: slices.Clone(people), crowded: len(people) > 2*items,
 		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
 		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
 	}
@@ -73,7 +77,7 @@ func (r *row) insert(tx core.App) (bool, error) {
 		return false, err
 	}
 	if !r.erased {
-		if err := linkPeople(tx, r.id, r.people); err != nil {
+		if err := r.linkPeople(tx); err != nil {
 			return false, err
 		}
 	}
@@ -86,12 +90,13 @@ func Record(ctx context.Context, app core.App, webhook *Webhook, contentType str
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	kept := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
+	kept := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), 1, now)
 	kept.status, kept.result = status, encoded
-	return sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error {
+	err = sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error {
 		_, err := kept.insert(tx)
 		return err
 	})
+	return cmp.Or(err, quota.Trim(ctx, app, webhook.TenantID))
 }
 
 // ErrErased means that a request was about a deleted contact and has been erased.

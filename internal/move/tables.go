@@ -64,6 +64,7 @@ var details = map[string]table{
 		from:  "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
 		links: []link{{column: "person", to: contact.CollectionName, past: true}},
 	},
+	"_inboundCrowds": {from: "`here`.`_inboundCrowds` t WHERE t.`tenant` = ?1 ORDER BY t.`request`"},
 	"_idempotency": {
 		from: "`here`.`_idempotency` t WHERE t.`tenant` = ?1 ORDER BY t.`created`, t.`key`",
 		links: []link{

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/idempotency"
@@ -59,6 +60,9 @@ func (a *account) remember(key, body string) {
 		_, err = sqlite.Run(tx, statements)
 		return err
 	})
+	if err == nil {
+		err = quota.TrimAll(context.Background(), a.app) // as the sweeper does
+	}
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -78,12 +82,18 @@ func (a *account) holds() (requests, answers int) {
 			size += " + octet_length(result)"
 		}
 		var bytes int64
-		err := a.app.DB().NewQuery("SELECT count(*), COALESCE(SUM("+size+" + 1024), 0) FROM "+table+" WHERE tenant = '"+a.tenant+"'").Row(count, &bytes)
+		err := a.app.DB().NewQuery("SELECT count(*), COALESCE(SUM("+size+" + 384), 0) FROM "+table+" WHERE tenant = '"+a.tenant+"'").Row(count, &bytes)
 		if err != nil {
 			a.t.Fatal(err)
 		}
 		counted += bytes
 	}
+	var links int64
+	err = a.app.DB().NewQuery("SELECT COALESCE(SUM(3 * octet_length(p.person) + 64), 0) FROM _inboundPeople p JOIN inbound_requests r ON r.id = p.request WHERE r.tenant = '" + a.tenant + "'").Row(&links)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	counted += links
 	if used != counted || used > quota.Limit {
 		a.t.Errorf("the used quota is %d, the stored size %d, the limit %d", used, counted, quota.Limit)
 	}
@@ -138,13 +148,64 @@ func TestEvictionOrder(t *testing.T) {
 	}
 }
 
+// fill stores requests with bodies of a length.
+func (a *account) fill(prefix string, count, length int) {
+	a.t.Helper()
+	testkit.Execute(a.t, a.app, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:count}) "+
+		"INSERT INTO inbound_requests (id, inbound, tenant, body, result, created) SELECT {:prefix} || printf('%014d', i), "+
+		"{:inbound}, {:tenant}, substr(hex(zeroblob({:length})), 1, {:length}), '{}', {:prefix} || printf('%020d', i) FROM n", dbx.Params{
+		"prefix": prefix, "count": count, "length": length, "inbound": a.webhook.ID, "tenant": a.tenant,
+	})
+}
+
+// A write that stores much evicts a few rows only, for which others wait. The rest follows in chunks of their own,
+// except while the tenant moves.
+func TestEvictionInChunks(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	a := newAccount(t, app)
+	a.fill("1", 300, 2000)
+	a.fill("2", 63, payload.MaxBody-384)
+	if err := quota.TrimAll(context.Background(), app); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := a.holds()
+	err := app.RunInTransaction(func(tx core.App) error {
+		_, err := tx.DB().NewQuery("UPDATE inbound_requests SET body = body || body WHERE rowid = (SELECT max(rowid) FROM inbound_requests)").Execute()
+		if err != nil {
+			return err
+		}
+		return quota.Keep(tx, a.tenant)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := app.CountRecords("inbound_requests")
+	if err != nil || before < 250 || int(left) != before-50 {
+		t.Errorf("the write leaves %d of %d requests (%v)", left, before, err)
+	}
+	for _, statement := range []string{
+		"INSERT INTO _moves (tenant, state, created) SELECT id, 'frozen', '' FROM tenants", "", "DELETE FROM _moves",
+	} {
+		if statement != "" {
+			testkit.Execute(t, app, statement, nil)
+		} else if still, err := app.CountRecords("inbound_requests"); err != nil || still != left {
+			t.Errorf("while the tenant moves, %d of %d requests are left (%v)", still, left, err)
+		}
+		if err := quota.TrimAll(context.Background(), app); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.holds()
+}
+
 // The used quota is exact after every way to write and delete.
 func TestUsageIsExact(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	a := newAccount(t, app)
 	a.record(`{"a":"é"}`)
-	a.record(`{"b":1}`)
+	a.record(`{"b":"ada@example.com"}`)
 	a.remember("k", "first")
 	a.remember("k", "the second, which is longer")
 	a.remember("l", "x")

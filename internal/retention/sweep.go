@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/loop"
+	"contactbase/internal/quota"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -85,7 +86,7 @@ func sweepAll(ctx context.Context, app core.App, deliveries *store.Store) (waiti
 		}
 		waiting = waiting || erased < len(some)
 	}
-	return waiting, errors.Join(failed, ctx.Err())
+	return waiting, errors.Join(failed, quota.TrimAll(ctx, app), ctx.Err())
 }
 
 func done(app core.App, collection string, records ...string) error {
@@ -195,7 +196,7 @@ func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 		return 0, err
 	}
 	err = errors.Join(
-		sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) }),
+		inbound.Erase(s.ctx, s.app, people),
 		sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return imports.Erase(tx, ids, limit) }),
 	)
 	if err != nil {

@@ -40,6 +40,7 @@ var Tables = []Table{
 	{Name: "inbound_webhooks", Owners: ofTenant, Secrets: []string{"verifySecret"}, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_requests", Owners: map[string]string{"inbound": "inbound_webhooks"}, Archived: true},
 	{Name: "_inboundPeople", Key: []string{"person", "request"}, Owners: map[string]string{"request": "inbound_requests"}, Archived: true},
+	{Name: "_inboundCrowds", Key: []string{"tenant", "request"}, Owners: map[string]string{"tenant": CollectionName, "request": "inbound_requests"}, Archived: true},
 	{Name: "_idempotency", Key: []string{"key"}, Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "events", Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "_eventsGone", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger, Archived: true},
