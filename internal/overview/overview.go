@@ -10,7 +10,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/quota"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
@@ -144,6 +146,25 @@ func Tenants(app core.App, ids []string) ([]Counts, error) {
 		list = append(list, counts)
 	}
 	return list, nil
+}
+
+// Usage is what a tenant stores of what its quotas limit, in bytes.
+type Usage struct {
+	StoredBytes int64 `json:"storedBytes"` // of inbound requests and remembered responses
+	StoredLimit int64 `json:"storedLimit"`
+	ImportBytes int64 `json:"importBytes"`
+	ImportLimit int64 `json:"importLimit"`
+}
+
+// UsageOf returns what a tenant stores.
+func UsageOf(app core.App, tenantID string) (*Usage, error) {
+	tx := sqlite.Direct(app.ConcurrentDB())
+	stored, err := quota.Used(tx, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	imported, err := imports.Used(tx, tenantID)
+	return &Usage{StoredBytes: stored, StoredLimit: quota.Limit, ImportBytes: imported, ImportLimit: imports.Quota}, err
 }
 
 // countOf returns the query that counts the rows of {:tenant} in a table up to {:cap}. The index on the tenant is enough for it.

@@ -44,6 +44,15 @@ func (s *server) tenantsCounts(e *core.RequestEvent) error {
 	return envelope.WriteResult(e, counts, err)
 }
 
+func (s *server) tenantUsage(e *core.RequestEvent) error {
+	owner, err := e.App.FindRecordById(tenant.CollectionName, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	usage, err := overview.UsageOf(e.App, owner.Id)
+	return envelope.WriteResult(e, usage, err)
+}
+
 func (s *server) inspectWebhook(e *core.RequestEvent) error {
 	inspected, err := overview.Inspect(e.App, e.Request.PathValue("id"), e.Request.URL.Query().Get("after"), time.Now())
 	return envelope.WriteResult(e, inspected, err)

@@ -75,6 +75,7 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/overview", s.landing, viewers()),
 		route.New("GET", "/audit", s.listAudit, admins()),
 		route.New("GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))),
+		route.New("GET", "/tenants/{id}/usage", s.tenantUsage, viewers(fromPath(tenantsTable))),
 		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates, limited("duplicates", viewers(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/contacts/{contact}/merge", s.merge, limited("merge", admins(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers),

@@ -732,6 +732,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/tenants/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get what a tenant stores
+         * @description Returns how much the tenant's stored requests and imports count, and their quotas. Stored requests count their bodies,
+         *     results, and what finds the people in them. Members may call it for their tenant.
+         */
+        get: operations["getTenantUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/replica": {
         parameters: {
             query?: never;
@@ -2566,6 +2600,20 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "frozen" | "arriving";
+        };
+        TenantUsageResponse: {
+            data: components["schemas"]["TenantUsage"];
+        };
+        /** @description What a tenant stores, and its quotas, in bytes. */
+        TenantUsage: {
+            /** @description Inbound requests, what finds the people in them, and remembered responses. */
+            storedBytes: number;
+            /** @description The quota for them. The oldest are deleted first. */
+            storedLimit: number;
+            /** @description Uploaded files, and the refused rows that are kept of imports. */
+            importBytes: number;
+            /** @description The quota for them. Above it, uploads are rejected. */
+            importLimit: number;
         };
         ReplicaResponse: {
             data: components["schemas"]["Replica"] | null;
@@ -5554,6 +5602,46 @@ export interface operations {
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getTenantUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                id: components["parameters"]["TenantId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantUsageResponse"];
+                };
+            };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
