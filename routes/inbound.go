@@ -58,15 +58,15 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), raw); shake != nil {
 		return s.answerHandshake(e, webhook, shake, wrong)
 	}
-	if err := verifyPosted(e, webhook, raw); err != nil {
-		return s.refuse(e, webhook, sent, err)
-	}
-	sent.body = raw
-	key, err := deliveryKey(webhook, e.Request.Header, raw)
+	proof, err := verifyPosted(e, webhook, raw)
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	request := keyed(key, webhook.TenantID, "inbound "+webhook.ID, nil)
+	sent.body = raw
+	request, err := repeatable(webhook, e.Request.Header, raw, proof)
+	if err != nil {
+		return s.refuse(e, webhook, sent, err)
+	}
 	err = custom.RetryOutdated(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
 	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
@@ -107,10 +107,10 @@ func isUnderWay(err error) bool {
 	return errors.As(err, &f) && (f.Code == fault.RateLimited || f.Code == fault.RequestTimeout)
 }
 
-// verifyPosted checks the signature if the webhook has a secret.
-func verifyPosted(e *core.RequestEvent, webhook *inbound.Webhook, body []byte) error {
+// verifyPosted checks the signature if the webhook has a secret, and returns nil otherwise.
+func verifyPosted(e *core.RequestEvent, webhook *inbound.Webhook, body []byte) (*inbound.Proof, error) {
 	if webhook.VerifySecret == "" {
-		return nil
+		return nil, nil
 	}
 	signed := &inbound.Signed{Method: e.Request.Method, URL: addressOf(e), Header: e.Request.Header, Body: body}
 	return inbound.VerifySignature(webhook.VerifyScheme, webhook.VerifySecret, signed, time.Now())
@@ -192,19 +192,25 @@ func (s *server) record(e *core.RequestEvent, webhook *inbound.Webhook, sent pos
 	}
 }
 
-// deliveryKey returns the sender's key for a request, "" if none.
-func deliveryKey(webhook *inbound.Webhook, header http.Header, body []byte) (string, error) {
-	for _, name := range inbound.RepeatHeaders {
-		id := header.Get(name)
-		switch {
-		case id == "":
-		case name == "Idempotency-Key":
-			return idempotencyKey(header)
-		case len(id) > idempotency.MaxKeyLength || !utf8.ValidString(id):
-			return "", envelope.InvalidParameter(name, "must have 1 to 255 characters, in UTF-8")
-		default:
-			return id, nil
+// repeatable returns the request that is applied once for what names it.
+func repeatable(
+	webhook *inbound.Webhook, header http.Header, body []byte, proof *inbound.Proof,
+) (*idempotentRequest, error) {
+	repeat := webhook.RepeatOf(header, body, proof)
+	switch {
+	case repeat.Header == "Idempotency-Key":
+		id, err := idempotencyKey(header)
+		if err != nil {
+			return nil, err
 		}
+		repeat.ID = id
+	case repeat.Header != "" && (len(repeat.ID) > idempotency.MaxKeyLength || !utf8.ValidString(repeat.ID)):
+		return nil, envelope.InvalidParameter(repeat.Header, "must have 1 to 255 characters, in UTF-8")
 	}
-	return webhook.EventID(body), nil
+	scope := "inbound " + webhook.ID
+	request := keyed(repeat.ID, webhook.TenantID, scope, nil)
+	if repeat.Signature != "" {
+		request.signature, request.idSigned = idempotency.ID(scope, "signature", repeat.Signature), repeat.IDSigned
+	}
+	return request, nil
 }

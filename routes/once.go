@@ -24,6 +24,11 @@ type idempotentRequest struct {
 	tenant          string
 	id, fingerprint string // of the key and of the request; "" without a key
 
+	// signature is the id of the signed bytes of a sender's request, "" for none: with another key they are a repeat,
+	// unless the signature covers the key.
+	signature string
+	idSigned  bool
+
 	answer   *idempotency.Answer
 	replayed bool // the response is the first request's
 }
@@ -60,10 +65,14 @@ func (s *server) begin(r *idempotentRequest) (end func(), err error) {
 
 // find looks up the stored response. It returns errReplayed if there is one, and errErased if its contact was deleted.
 func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
-	if r.id == "" {
-		return nil
+	r.answer, r.replayed = nil, false
+	if r.id != "" {
+		r.answer, err = idempotency.Find(tx, r.tenant, r.id, r.fingerprint, time.Now())
 	}
-	if r.answer, err = idempotency.Find(tx, r.tenant, r.id, r.fingerprint, time.Now()); err != nil {
+	if err == nil && r.answer == nil && r.signature != "" && !r.idSigned {
+		r.answer, err = r.findSigned(tx)
+	}
+	if err != nil {
 		return err
 	}
 	if r.replayed = r.answer != nil; r.replayed && r.answer.Body == "" {
@@ -73,6 +82,19 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 		return errReplayed
 	}
 	return nil
+}
+
+// findSigned returns the response to the same signed bytes with another key. A sender without keys may send the same
+// bytes twice.
+func (r *idempotentRequest) findSigned(tx sqlite.Reader) (*idempotency.Answer, error) {
+	answer, err := idempotency.Find(tx, r.tenant, r.signature, r.id, time.Now())
+	if errors.Is(err, idempotency.ErrReused) {
+		return answer, nil
+	}
+	if r.id == "" {
+		answer = nil
+	}
+	return answer, err
 }
 
 // check returns the check of a write: that its caller may still write, and that the request has not been answered.
@@ -95,10 +117,18 @@ func (r *idempotentRequest) refuse(app core.App, invalid error) error {
 func (r *idempotentRequest) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
 	answer.Tenant = r.tenant
 	r.answer = answer
-	if r.id == "" {
-		return nil, nil
+	var statements []sqlite.Statement
+	for id, fingerprint := range map[string]string{r.id: r.fingerprint, r.signature: r.id} {
+		if id == "" {
+			continue
+		}
+		more, err := idempotency.Remember(tx, id, fingerprint, answer, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, more...)
 	}
-	return idempotency.Remember(tx, r.id, r.fingerprint, answer, time.Now())
+	return statements, nil
 }
 
 func (r *idempotentRequest) send(e *core.RequestEvent) error {

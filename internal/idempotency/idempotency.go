@@ -57,8 +57,8 @@ const findSQL = "SELECT a.`status`, a.`location`, a.`contact`, a.`tenant`, a.`in
 	"FROM `_idempotency` a LEFT JOIN `inbound_requests` r ON r.`id` = a.`inboundRequest` AND a.`inboundRequest` != '' " +
 	"WHERE a.`key` = ? AND a.`tenant` = ? AND a.`created` > ?"
 
-// Find returns the remembered response to a tenant's request, or nil if there is none. The error is ErrReused if the fingerprint of the request
-// differs.
+// Find returns the remembered response to a tenant's request, or nil if there is none. The error is ErrReused, beside
+// the response, if the fingerprint of the request differs.
 func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Answer, error) {
 	a, request := &Answer{}, ""
 	targets := []any{&a.Status, &a.Location, &a.Contact, &a.Tenant, &a.InboundRequest, &request, &a.Body}
@@ -70,7 +70,7 @@ func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Ans
 		return nil, nil
 	}
 	if request != fingerprint {
-		return nil, ErrReused
+		return a, ErrReused
 	}
 	return a, nil
 }

@@ -42,7 +42,7 @@ func TestRemember(t *testing.T) {
 		{"another key", tenant, idempotency.ID("key", "two"), request, now, nil, nil},
 		{"another scope", tenant, idempotency.ID("keyone"), request, now, nil, nil},
 		{"another tenant", "somebody", id, request, now, nil, nil},
-		{"another request", tenant, id, idempotency.Fingerprint([]byte("[]")), now, nil, idempotency.ErrReused},
+		{"another request", tenant, id, idempotency.Fingerprint([]byte("[]")), now, &answer, idempotency.ErrReused},
 	} {
 		found, err := idempotency.Find(sqlite.ReaderOf(app), tt.tenant, tt.id, tt.request, tt.at)
 		if !errors.Is(err, tt.err) || (found == nil) != (tt.want == nil) || found != nil && *found != *tt.want {

@@ -51,6 +51,17 @@ type scheme struct {
 
 	signed func(sent *Signed, at string) [][]byte // what is signed; nil for the body
 	keys   func(plain string) [][]byte            // what may sign; nil for the secret itself
+
+	// Where the request has its ID: in a header that is signed, in a property of the body, or in a header of the
+	// sender's own that is not signed. Without these, it is in one of unsignedHeaders.
+	signedID, bodyID, ownID string
+}
+
+// Proof is a signature that was verified.
+type Proof struct {
+	scheme *scheme
+	sum    []byte // its MAC, which no other bytes have
+	other  []byte // of a second signature, which would count without the first; nil for none
 }
 
 var (
@@ -64,28 +75,33 @@ var schemes = []scheme{
 	{
 		name: "standard", implicit: true, header: "Webhook-Signature", list: " ", prefix: "v1,", decode: fromBase64,
 		instant: seconds, time: "Webhook-Timestamp", signed: standardContent("Webhook-Id"), keys: standardKeys,
+		signedID: "Webhook-Id",
 	},
 	// https://docs.svix.com/receiving/verifying-payloads/how-manual
 	{
 		name: "standard", implicit: true, header: "Svix-Signature", list: " ", prefix: "v1,", decode: fromBase64,
 		instant: seconds, time: "Svix-Timestamp", signed: standardContent("Svix-Id"), keys: standardKeys,
+		signedID: "Svix-Id",
 	},
 	// our own webhooks, and senders that let a person name the header
 	{name: "x-signature", implicit: true, header: "X-Signature", prefix: "sha256=", decode: fromHex},
 	// https://shopify.dev/docs/apps/build/webhooks/subscribe/https
-	{name: "shopify", header: "X-Shopify-Hmac-Sha256", decode: fromBase64},
+	{name: "shopify", header: "X-Shopify-Hmac-Sha256", decode: fromBase64, ownID: "X-Shopify-Webhook-Id"},
 	// https://woocommerce.com/document/webhooks/
-	{name: "woocommerce", header: "X-WC-Webhook-Signature", decode: fromBase64},
+	{name: "woocommerce", header: "X-WC-Webhook-Signature", decode: fromBase64, ownID: "X-WC-Webhook-Delivery-ID"},
 	// https://www.typeform.com/developers/webhooks/secure-your-webhooks/
-	{name: "typeform", header: "Typeform-Signature", prefix: "sha256=", decode: fromBase64},
+	{name: "typeform", header: "Typeform-Signature", prefix: "sha256=", decode: fromBase64, bodyID: "event_id"},
 	// https://tally.so/help/webhooks
-	{name: "tally", header: "Tally-Signature", decode: fromBase64},
+	{name: "tally", header: "Tally-Signature", decode: fromBase64, bodyID: "eventId"},
 	// https://developer.calendly.com/api-docs/webhook-signatures
 	{name: "calendly", header: "Calendly-Webhook-Signature", list: ",", prefix: "v1=", decode: fromHex, instant: seconds, signed: timedBody},
 	// https://docs.stripe.com/webhooks/signature
-	{name: "stripe", header: "Stripe-Signature", list: ",", prefix: "v1=", decode: fromHex, instant: seconds, signed: timedBody},
+	{
+		name: "stripe", header: "Stripe-Signature", list: ",", prefix: "v1=", decode: fromHex,
+		instant: seconds, signed: timedBody, bodyID: "id",
+	},
 	// https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries and Meta's webhooks
-	{name: "github", header: "X-Hub-Signature-256", prefix: "sha256=", decode: fromHex},
+	{name: "github", header: "X-Hub-Signature-256", prefix: "sha256=", decode: fromHex, ownID: "X-GitHub-Delivery"},
 	// https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation
 	{
 		name: "hubspot", header: "X-HubSpot-Signature-v3", decode: fromBase64,
@@ -109,24 +125,31 @@ func Schemes() []string {
 // Of the latter, only the first counts whose header the request has. Our own webhooks send two: during a rotation only
 // webhook-signature carries the old secret's signature, so that demanding both would cut off receivers that still have the old one.
 // Demanding both would not be safer, since an attacker who replays a request can omit a header.
-func VerifySignature(name, plain string, sent *Signed, now time.Time) error {
+func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, error) {
 	s := schemeOf(name, sent.Header)
 	if s == nil {
-		return unsigned(sent.Header)
+		return nil, unsigned(sent.Header)
 	}
 	at := s.timestamp(sent.Header)
-	if !s.matches(plain, sent, at) {
-		return ErrBadSignature
+	sum := s.match(plain, sent, at)
+	if sum == nil {
+		return nil, ErrBadSignature
 	}
+	proof := &Proof{scheme: s, sum: sum}
 	if s.instant == nil {
-		return nil
+		return proof, nil
+	}
+	for _, o := range schemes {
+		if name == "" && o.implicit && o.instant == nil && sent.Header.Get(o.header) != "" {
+			proof.other = o.match(plain, sent, "")
+		}
 	}
 	count, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
-		return ErrBadSignature
+		return nil, ErrBadSignature
 	}
 	if now.Sub(s.instant(count)).Abs() > signatureTolerance {
-		return ErrStale
+		return nil, ErrStale
 	}
 	return nil
 }
@@ -171,8 +194,8 @@ func (s *scheme) timestamp(header http.Header) string {
 	return ""
 }
 
-// matches reports whether one of the signatures in the header is right.
-func (s *scheme) matches(plain string, sent *Signed, at string) bool {
+// match returns the first of the signatures in the header that is right, nil if none is.
+func (s *scheme) match(plain string, sent *Signed, at string) []byte {
 	keys, parts := [][]byte{[]byte(plain)}, [][]byte{sent.Body}
 	if s.keys != nil {
 		keys = s.keys(plain)
@@ -191,10 +214,10 @@ func (s *scheme) matches(plain string, sent *Signed, at string) bool {
 			continue
 		}
 		if slices.ContainsFunc(wanted, func(w []byte) bool { return hmac.Equal(w, sum) }) {
-			return true
+			return sum
 		}
 	}
-	return false
+	return nil
 }
 
 func seconds(count int64) time.Time { return time.Unix(count, 0) }

@@ -86,11 +86,11 @@ func TestVerifySignature(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if err := VerifySignature("", tt.secret, &Signed{Header: tt.header, Body: body}, now); !errors.Is(err, tt.want) {
+			if _, err := VerifySignature("", tt.secret, &Signed{Header: tt.header, Body: body}, now); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 			if tt.want == nil {
-				if err := VerifySignature("", tt.secret, &Signed{Header: tt.header, Body: slices.Concat(body, []byte(" "))}, now); !errors.Is(err, ErrBadSignature) {
+				if _, err := VerifySignature("", tt.secret, &Signed{Header: tt.header, Body: slices.Concat(body, []byte(" "))}, now); !errors.Is(err, ErrBadSignature) {
 					t.Errorf("a changed body: got %v", err)
 				}
 			}

@@ -304,6 +304,8 @@ export interface paths {
          *     **Idempotency.** For 24 hours, a request with the same ID returns the first response if that was 200. The ID is the
          *     first of these headers: `webhook-id`, `svix-id`, `Idempotency-Key`, `X-Shopify-Webhook-Id`, `X-WC-Webhook-Delivery-ID`,
          *     `X-GitHub-Delivery`; for webhooks with the preset or scheme of Typeform, Tally or Stripe otherwise the event's ID in the body.
+         *     For a signed request, only the ID that its scheme signs counts, or else the one of that scheme's sender; if the signature
+         *     does not cover the ID, the same signature and body under another ID are a repeat, too.
          *
          *     **Signatures.** A webhook with a `verifySecret` requires signed requests. Its `verifyScheme` says how the sender signs:
          *     `standard` (Standard Webhooks, also with the headers of Svix), `x-signature`, `shopify`, `woocommerce`, `typeform`, `tally`,

@@ -1,0 +1,4 @@
+package inbound
+
+// What the tests of the package inbound_test use.
+var PeopleIn = peopleIn
