@@ -42,7 +42,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.choose("Sender", "Typeform")
 	signs("x-signature")
 	b.choose("How does the sender sign?", "Typeform")
-	b.fill("Sender's signing secret", "form secret")
+	b.fill("Sender's signing secret", "form secret of 22 bytes")
 	b.look("inbound-signed")
 	b.click("Create")
 	b.click("I have stored it")

@@ -294,7 +294,7 @@ func TestInboundCommands(t *testing.T) {
 		t.Errorf("the list is %v", listed)
 	}
 	i.must("inbound", "delete", str(t, created, "id"))
-	signed := i.one("inbound", "create", "Acme", "--verifySecret", "shop secret", "--verifyScheme", "shopify")
+	signed := i.one("inbound", "create", "Acme", "--verifySecret", "shop secret of 22 bytes", "--verifyScheme", "shopify")
 	if got := c.do(http.MethodPost, "/api/hooks/"+str(t, signed, "token"), `{"name":"Ada"}`); got.status != 401 || got.code() != "invalid_signature" || signed["verifyScheme"] != "shopify" {
 		t.Errorf("without a signature, %v returns %s", signed, got)
 	}

@@ -100,7 +100,7 @@ func TestAuditOfEveryAction(t *testing.T) {
 
 	inbound := do(t, root, "POST", in("inbound_webhooks", ""), `{"tenant":"`+tenantID+`","name":"forms","access":"full"}`)
 	do(t, root, "POST", "/api/integrations/inbound/"+inbound+"/rotate", "")
-	do(t, root, "PATCH", in("inbound_webhooks", inbound), `{"verifySecret":"third secret"}`)
+	do(t, root, "PATCH", in("inbound_webhooks", inbound), `{"verifySecret":"a third secret, longer"}`)
 	do(t, root, "DELETE", in("inbound_webhooks", inbound), "")
 	log.expect("an inbound webhook", by+"created inbound_webhooks [access name token]", by+"rotated inbound_webhooks [token]",
 		by+"updated inbound_webhooks [verifySecret]", by+"deleted inbound_webhooks []")
@@ -113,7 +113,7 @@ func TestAuditOfEveryAction(t *testing.T) {
 
 	do(t, root, "DELETE", in("tenants", tenantID), "")
 	log.expect("deleting the tenant", by+"deleted tenants []")
-	assertNoValues(t, app, "first secret", "second secret", "third secret", "hunter", "cmk_", "cmi_", "whsec_", "website", "Acme")
+	assertNoValues(t, app, "first secret", "second secret", "a third secret, longer", "hunter", "cmk_", "cmi_", "whsec_", "website", "Acme")
 }
 
 // Members, links, commands and the program itself are actors too.

@@ -78,6 +78,10 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 		record.Set("verifySecret", "")
 		return nil
 	}
+	if inbound.KeyLength(record.GetString("verifyScheme"), plain) < inbound.MinKey {
+		short := fmt.Sprintf("The key must have at least %d bytes. Let the sender generate a longer secret.", inbound.MinKey)
+		return validation.Errors{"verifySecret": validation.NewError("validation_too_short", short)}
+	}
 	sealed, err := secret.Seal(app, plain)
 	if err != nil {
 		return fmt.Errorf("encrypting the secret of an inbound webhook: %w", err)

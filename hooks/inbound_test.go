@@ -16,17 +16,17 @@ func TestVerifyScheme(t *testing.T) {
 	path := recordsOf("inbound_webhooks")
 	for door, client := range map[string]*testkit.Client{"superuser": superuser, "member": d.as(d.admin)} {
 		for _, c := range []struct{ body, want string }{ // an error, or the scheme
-			{`"verifyScheme":"shopify","verifySecret":"s"`, "shopify"},
+			{`"verifyScheme":"shopify","verifySecret":"a secret of 18 bytes"`, "shopify"},
 			{`"mapping":{"preset":"typeform"}`, "typeform"},
 			{`"mapping":{"preset":"typeform"},"verifyScheme":"typeform"`, "typeform"},
-			{`"mapping":{"preset":"typeform","fields":{"company":"c"}},"verifySecret":"s"`, "typeform"},
-			{`"mapping":{"preset":"typeform"},"verifyScheme":"x-signature","verifySecret":"s"`, "x-signature"},
-			{`"mapping":{"preset":"typeform"},"verifyScheme":"","verifySecret":"s"`, ""},
-			{`"mapping":{"preset":"jotform"},"verifySecret":"s"`, ""},
+			{`"mapping":{"preset":"typeform","fields":{"company":"c"}},"verifySecret":"a secret of 18 bytes"`, "typeform"},
+			{`"mapping":{"preset":"typeform"},"verifyScheme":"x-signature","verifySecret":"a secret of 18 bytes"`, "x-signature"},
+			{`"mapping":{"preset":"typeform"},"verifyScheme":"","verifySecret":"a secret of 18 bytes"`, ""},
+			{`"mapping":{"preset":"jotform"},"verifySecret":"a secret of 18 bytes"`, ""},
 			{`"mapping":{"fields":{"email":"e"}}`, ""},
 			{`"verifyScheme":"shopify"`, "The scheme needs the secret"},
 			{`"mapping":{"preset":"typeform"},"verifyScheme":"shopify"`, "The scheme needs the secret"},
-			{`"verifyScheme":"unknown","verifySecret":"s"`, "Invalid value unknown"},
+			{`"verifyScheme":"unknown","verifySecret":"a secret of 18 bytes"`, "Invalid value unknown"},
 		} {
 			answer := client.Do("POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert",`+c.body+`}`)
 			switch {
@@ -45,7 +45,7 @@ func TestVerifyScheme(t *testing.T) {
 		body   string
 	}{
 		{400, `{"verifyScheme":"tally"}`},
-		{200, `{"verifyScheme":"tally","verifySecret":"s"}`},
+		{200, `{"verifyScheme":"tally","verifySecret":"a secret of 18 bytes"}`},
 		{200, `{"verifyScheme":"stripe"}`},
 		{200, `{"mapping":{"preset":"shopify"}}`}, // only a new one is set
 		{200, `{"verifySecret":"-"}`},
@@ -58,4 +58,51 @@ func TestVerifyScheme(t *testing.T) {
 			t.Errorf("a new preset gives %s", answer.Body)
 		}
 	}
+}
+
+// A new secret has a key of at least 16 bytes, as the scheme takes it. A stored one stays.
+func TestVerifySecretLength(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	superuser := testkit.NewClient(t, d.base, "")
+	superuser.Header.Set("Authorization", testkit.SuperuserToken(t, d.app))
+	path := recordsOf("inbound_webhooks")
+	short := func(answer *testkit.Answer) bool {
+		return answer.Status == 400 && strings.Contains(string(answer.Body), `"verifySecret":{"code":"validation_too_short"`)
+	}
+	for door, client := range map[string]*testkit.Client{"superuser": superuser, "member": d.as(d.admin)} {
+		for _, c := range []struct {
+			scheme, secret string
+			short          bool
+		}{
+			{"", "a", true},
+			{"", "0123456789abcde", true},
+			{"", "0123456789abcdef", false},
+			{"", "whsec_MDEyMzQ1Njc4OWFiY2Rl", true},
+			{"", "whsec_MDEyMzQ1Njc4OWFiY2RlZg==", false},
+			{"standard", "whsec_MDEyMzQ1Njc4OWFiY2Rl", true},
+			{"standard", "whsec_MDEyMzQ1Njc4OWFiY2RlZg==", false},
+			{"standard", "MDEyMzQ1Njc4OWFiY2Rl", true},
+			{"standard", "not base64, 16 b", false},
+			{"shopify", "0123456789abcde", true},
+			{"shopify", "MDEyMzQ1Njc4OWFi", false},
+			{"github", "äöüäöüäö", false}, // 16 bytes
+		} {
+			answer := client.Do("POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert","verifyScheme":"`+c.scheme+`","verifySecret":"`+c.secret+`"}`)
+			if short(answer) != c.short || answer.Status != 200 && !c.short {
+				t.Errorf("%s: the secret %s of %q gives %d %s", door, c.secret, c.scheme, answer.Status, answer.Body)
+			}
+		}
+	}
+	made, _ := d.expect(200, superuser, "POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert"}`).JSON()["id"].(string)
+	testkit.Execute(t, d.app, "UPDATE inbound_webhooks SET verifySecret = 'a' WHERE id = {:id}", map[string]any{"id": made})
+	d.expect(200, superuser, "PATCH", path+"/"+made, `{"name":"stays"}`)
+	d.expect(200, superuser, "PATCH", path+"/"+made, `{"verifySecret":""}`)
+	if got := superuser.Do("PATCH", path+"/"+made, `{"verifySecret":"b"}`); !short(got) {
+		t.Errorf("a short secret later gives %d %s", got.Status, got.Body)
+	}
+	if got := d.storedSecret("inbound_webhooks", made, "verifySecret"); got != "a" {
+		t.Errorf("the stored secret is %q", got)
+	}
+	d.expect(200, superuser, "PATCH", path+"/"+made, `{"verifySecret":"-"}`)
 }

@@ -57,7 +57,7 @@ func (d *door) estate(name string) *estate {
 	for collection, values := range map[string]map[string]any{
 		"api_keys":         {"name": name},
 		"webhooks":         {"name": name, "url": "https://hooks.example.com", "secret": "the secret of " + name},
-		"inbound_webhooks": {"name": name, "access": "full", "verifySecret": "verify " + name},
+		"inbound_webhooks": {"name": name, "access": "full", "verifySecret": "verify the requests of " + name},
 		"contacts":         {"name": "Ada of " + name},
 	} {
 		values["tenant"] = id

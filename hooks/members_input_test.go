@@ -78,7 +78,7 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 	d.expect(404, d.as(d.viewer), "PATCH", path+"/"+id, `{"secret":"of the viewer"}`)
 
 	batch := d.expect(200, client, "POST", "/api/batch", `{"requests":[{"method":"PATCH","url":"`+path+"/"+id+`","body":{"secret":"by the batch","headers":{"X-Token":"hunter4"}}},
-		{"method":"PUT","url":"`+recordsOf("inbound_webhooks")+`","body":{"id":"`+d.acme.ids["inbound_webhooks"]+`","verifySecret":"put by Ada"}}]}`)
+		{"method":"PUT","url":"`+recordsOf("inbound_webhooks")+`","body":{"id":"`+d.acme.ids["inbound_webhooks"]+`","verifySecret":"put by Ada Lovelace"}}]}`)
 	var results []struct{ Body map[string]any }
 	if err := json.Unmarshal(batch.Body, &results); err != nil || len(results) != 2 || results[0].Body["secret"] != "by the batch" {
 		t.Errorf("the batch gives %s (%v)", batch.Body, err)
@@ -86,7 +86,7 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 	if got := d.storedSecret("webhooks", id, "secret"); got != "by the batch" {
 		t.Errorf("the batch stores %q", got)
 	}
-	if got := d.storedSecret("inbound_webhooks", d.acme.ids["inbound_webhooks"], "verifySecret"); got != "put by Ada" {
+	if got := d.storedSecret("inbound_webhooks", d.acme.ids["inbound_webhooks"], "verifySecret"); got != "put by Ada Lovelace" {
 		t.Errorf("the batch stores %q", got)
 	}
 
@@ -103,8 +103,8 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 	check("a form", client.Do("PATCH", path+"/"+id, form.String(), "Content-Type", fields.FormDataContentType()), "from a form", "hunter5")
 
 	inbound := recordsOf("inbound_webhooks")
-	made, _ := d.expect(200, client, "POST", inbound, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"full","verifySecret":"verify me","tokenHash":"mine"}`).JSON()["id"].(string)
-	if got := d.storedSecret("inbound_webhooks", made, "verifySecret"); got != "verify me" || d.reload("inbound_webhooks", made).GetString("tokenHash") == "mine" {
+	made, _ := d.expect(200, client, "POST", inbound, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"full","verifySecret":"verify me, sender","tokenHash":"mine"}`).JSON()["id"].(string)
+	if got := d.storedSecret("inbound_webhooks", made, "verifySecret"); got != "verify me, sender" || d.reload("inbound_webhooks", made).GetString("tokenHash") == "mine" {
 		t.Errorf("the secret that verifies is %q", got)
 	}
 	d.expect(200, client, "PATCH", inbound+"/"+made, `{"verifySecret":"-"}`)

@@ -20,7 +20,7 @@ func sign(key, content string) string {
 func TestInboundSchemes(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
-	const body, secret = `{"name":"Ada"}`, "shop secret"
+	const body, secret = `{"name":"Ada"}`, "shop secret of 22 bytes"
 	shop := newSender(t, f, "upsert", map[string]any{"verifySecret": secret, "verifyScheme": "shopify"})
 	shop.expect("401 invalid_signature", body)
 	shop.expect("401 invalid_signature", body, "X-Shopify-Hmac-Sha256", sign("another", body))
@@ -39,14 +39,14 @@ func TestInboundHubSpot(t *testing.T) {
 	if err := f.App.Save(settings); err != nil {
 		t.Fatal(err)
 	}
-	hubspot := newSender(t, f, "upsert", map[string]any{"verifySecret": "app secret", "verifyScheme": "hubspot"})
+	hubspot := newSender(t, f, "upsert", map[string]any{"verifySecret": "app secret of 21 bytes", "verifyScheme": "hubspot"})
 	const body = `{"name":"Ada"}`
 	at := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	for query, signed := range map[string]string{"": "", "?from=a%40b": "?from=a@b"} {
 		to := *hubspot
 		to.path += query
-		signature := sign("app secret", "POST"+"https://crm.example.com/contacts"+hubspot.path+signed+body+at)
+		signature := sign("app secret of 21 bytes", "POST"+"https://crm.example.com/contacts"+hubspot.path+signed+body+at)
 		to.expect("created:1", body, "X-HubSpot-Request-Timestamp", at, "X-HubSpot-Signature-v3", signature)
-		to.expect("401 invalid_signature", body, "X-HubSpot-Request-Timestamp", at, "X-HubSpot-Signature-v3", sign("app secret", "POST"+f.base+hubspot.path+signed+body+at))
+		to.expect("401 invalid_signature", body, "X-HubSpot-Request-Timestamp", at, "X-HubSpot-Signature-v3", sign("app secret of 21 bytes", "POST"+f.base+hubspot.path+signed+body+at))
 	}
 }

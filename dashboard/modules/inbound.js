@@ -183,8 +183,8 @@ function signingFields(data, isNew) {
             type: "password",
             autocomplete: "new-password",
             help: isNew
-                ? "Optional. If set, requests without a valid signature are rejected."
-                : "Leave empty to keep the current secret. Enter - to remove it.",
+                ? "Optional, at least 16 characters. If set, requests without a valid signature are rejected."
+                : "At least 16 characters. Leave empty to keep the current secret. Enter - to remove it.",
         }),
         selectField("How does the sender sign?", data, "verifyScheme", () => verifySchemes, { help: "Applies only with a secret." }),
     );

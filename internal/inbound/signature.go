@@ -151,7 +151,27 @@ func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, e
 	if now.Sub(s.instant(count)).Abs() > signatureTolerance {
 		return nil, ErrStale
 	}
-	return nil
+	return proof, nil
+}
+
+// MinKey is the length of the shortest key that may sign, in bytes. Who has one signed request can try shorter ones.
+const MinKey = 16
+
+// KeyLength returns the length of the key that a secret stands for, in bytes: of the shortest, if it may stand for
+// several. Without a scheme, senders sign with the text, unless it has the prefix of Standard Webhooks.
+func KeyLength(name, plain string) int {
+	length := len(plain)
+	for _, s := range schemes {
+		switch {
+		case name == "" && s.keys != nil:
+			length = min(length, len(secret.StandardKey(plain)))
+		case name == s.name && s.keys != nil:
+			for _, key := range s.keys(plain) {
+				length = min(length, len(key))
+			}
+		}
+	}
+	return length
 }
 
 func schemeOf(name string, header http.Header) *scheme {

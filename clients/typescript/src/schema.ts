@@ -309,7 +309,8 @@ export interface paths {
          *
          *     **Signatures.** A webhook with a `verifySecret` requires signed requests. Its `verifyScheme` says how the sender signs:
          *     `standard` (Standard Webhooks, also with the headers of Svix), `x-signature`, `shopify`, `woocommerce`, `typeform`, `tally`,
-         *     `calendly`, `stripe`, `github` (also Meta) or `hubspot` (v3). Without one, `standard` and `x-signature` count.
+         *     `calendly`, `stripe`, `github` (also Meta) or `hubspot` (v3). Without one, `standard` and `x-signature` count. A new secret
+         *     has a key of at least 16 bytes.
          *
          *     **Handshakes.** A request that asks for an echo is answered before its signature is checked, and changes nothing:
          *     `{"type":"url_verification","challenge":"…"}` (Slack) and `{"challenge":"…"}` alone (monday.com) with the challenge as
