@@ -80,6 +80,37 @@ func TestInboundHandshakes(t *testing.T) {
 	}
 }
 
+// A body over 16 KiB is no handshake, but an ordinary request: its signature is checked before it is decoded.
+func TestInboundLongHandshakes(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "full", map[string]any{"verifySecret": "nobody signs a handshake"})
+	slack := func(length int) string {
+		const begin, end = `{"challenge":"3eZbrw1a","type":"url_verification","pad":"`, `"}`
+		return begin + strings.Repeat("x", length-len(begin+end)) + end
+	}
+	for _, c := range []struct {
+		name, query, body string
+		status            int
+	}{
+		{"Slack", "", slack(16 << 10), 200},
+		{"Slack, longer", "", slack(16<<10 + 1), 401},
+		{"Microsoft", "?validationToken=a", strings.Repeat(" ", 16<<10), 200},
+		{"Microsoft, longer", "?validationToken=a", strings.Repeat(" ", 16<<10+1), 401},
+		{"Asana", "", strings.Repeat(" ", 16<<10), 200},
+		{"Asana, longer", "", strings.Repeat(" ", 16<<10+1), 401},
+	} {
+		var header []string
+		if strings.HasPrefix(c.name, "Asana") {
+			header = []string{"X-Hook-Secret", "b537207f"}
+		}
+		got := s.Do("POST", s.path+c.query, c.body, header...)
+		if got.Status != c.status || c.status == 401 && got.Code() != "invalid_signature" {
+			t.Errorf("%s gives %d %s", c.name, got.Status, got.Body)
+		}
+	}
+}
+
 // Probes leave no trace. Handshakes need the token, and count for the limit.
 func TestInboundHandshakesAreLimited(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,10 @@ import (
 	"contactbase/internal/wire"
 )
 
-// maxChallenge is the longest challenge that is echoed, in bytes.
-const maxChallenge = 1 << 10
+const (
+	maxChallenge = 1 << 10  // the longest challenge that is echoed, in bytes
+	maxHandshake = 16 << 10 // the longest body of a handshake, in bytes: it is decoded before the signature is checked
+)
 
 // headerHookSecret has the secret with which Asana signs later requests. Asana expects it back.
 const headerHookSecret = "X-Hook-Secret" //nolint:gosec // a header's name
@@ -38,6 +40,9 @@ func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error)
 		}
 		return echoQuery("Dropbox", "challenge", query)
 	case http.MethodPost:
+		if len(body) > maxHandshake {
+			return nil, nil
+		}
 		if isEmpty(body) && r.Header.Get(headerHookSecret) != "" {
 			secret := r.Header.Get(headerHookSecret)
 			shake := &Handshake{Sender: "Asana", Kept: headerHookSecret + ": [redacted]", HookSecret: secret, ContentType: plainText, Body: "ok"}

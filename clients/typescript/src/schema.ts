@@ -315,6 +315,7 @@ export interface paths {
          *     **Handshakes.** A request that asks for an echo is answered before its signature is checked, and changes nothing:
          *     `{"type":"url_verification","challenge":"…"}` (Slack) and `{"challenge":"…"}` alone (monday.com) with the challenge as
          *     JSON, `validationToken` in the query (Microsoft) as plain text, and `X-Hook-Secret` without contacts (Asana) with that header.
+         *     A body over 16 KiB is not a handshake.
          *
          *     **Limit.** 120 requests a minute per webhook, with a burst of 20.
          *
