@@ -25,17 +25,18 @@ const (
 	maxHeadersBytes = 16 << 10 // of the JSON object
 )
 
-// reservedHeaders are set by the sender or belong to the connection.
+// reservedHeaders are set by the sender or belong to the connection. Expect would make each delivery wait for a second.
 var reservedHeaders = []string{
-	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Te", "Trailer", "Transfer-Encoding",
+	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp", "X-Attempt", "X-Delivery", "X-Event",
 	"X-Signature",
 }
 
 // isReserved reports whether a webhook cannot have a header of that canonical name. Those of NATS are commands to its server, for example
-// to replace a stream's messages.
+// to replace a stream's messages; a proxy takes its own away, and a receiver must not see its password.
 func isReserved(name string) bool {
-	return slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Nats-")
+	return slices.Contains(reservedHeaders, name) ||
+		strings.HasPrefix(name, "Nats-") || strings.HasPrefix(name, "Proxy-")
 }
 
 // SealHeaders checks the headers that a client has set in a webhook's record, and seals them. They replace the stored ones; a header with
@@ -80,8 +81,8 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 	}
 	headers, seen := make(map[string]string, len(sent)), map[string]bool{}
 	for name, value := range sent {
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		if value == nil {
+		canonical, stays := textproto.CanonicalMIMEHeaderKey(name), value == nil
+		if stays {
 			kept, found := stored[name]
 			if !found {
 				return nil, fmt.Sprintf("The header %q has no stored value: enter its value. A new address removes the stored values.", name)
@@ -93,7 +94,7 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 			return nil, fmt.Sprintf("%q is not a valid header name.", name)
 		case seen[canonical]:
 			return nil, fmt.Sprintf("The header %q appears twice; header names ignore case.", canonical)
-		case isReserved(canonical):
+		case isReserved(canonical) && !stays: // an earlier version may have stored it; it is not sent
 			return nil, fmt.Sprintf("The header %q is set by the sender.", name)
 		case !httpguts.ValidHeaderFieldValue(*value) || strings.ContainsAny(*value, "\r\n"):
 			return nil, fmt.Sprintf("The value of the header %q has characters that a header cannot have.", name)

@@ -63,6 +63,9 @@ func TestInvalidHeaders(t *testing.T) {
 		"a bad name":              {map[string]string{"X A": "a"}, "is not a valid header name"},
 		"one of ours":             {map[string]string{"x-signature": "a"}, "is set by the sender"},
 		"one of the connection's": {map[string]string{"Transfer-Encoding": "a"}, "is set by the sender"},
+		"one that waits":          {map[string]string{"expect": "100-continue"}, "is set by the sender"},
+		"one of the proxy's":      {map[string]string{"Proxy-Authorization": "Basic eA=="}, "is set by the sender"},
+		"another of the proxy's":  {map[string]string{"proxy-connection": "close"}, "is set by the sender"},
 		"one of NATS":             {map[string]string{"nats-rollup": "all"}, "is set by the sender"},
 		"a line break":            {map[string]string{"X-A": "a\r\nX-B: b"}, "characters that a header cannot have"},
 		"too many":                {many, "at most 20"},
@@ -76,6 +79,24 @@ func TestInvalidHeaders(t *testing.T) {
 			record.Set("headers", c.headers)
 			expectFault(t, webhook.SealHeaders(app, record), "headers", c.fault)
 		})
+	}
+}
+
+// A header that an earlier version allowed stays stored until it is removed, and is not sent.
+func TestFormerHeaders(t *testing.T) {
+	t.Parallel()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	record := webhookRecord()
+	record.Set("sealedHeaders", `{"expect":"100-continue","Proxy-Authorization":"Basic eA==","X-Team":"a"}`)
+	record.Set("headers", map[string]any{"expect": nil, "Proxy-Authorization": nil, "X-Team": nil})
+	if err := webhook.SealHeaders(app, record); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := webhook.HeaderNames(app, record); err != nil || len(names) != 3 {
+		t.Errorf("stored are %v (%v)", names, err)
+	}
+	if sent, err := webhook.SentHeaders(app, record.GetString("sealedHeaders")); err != nil || !maps.Equal(sent, map[string]string{"X-Team": "a"}) {
+		t.Errorf("sent are %v (%v)", sent, err)
 	}
 }
 
