@@ -147,7 +147,8 @@ func (p *pathParser) answer(stop string) step {
 // selection reads "[path,path]".
 func (p *pathParser) selection() step {
 	var s selection
-	for p.at++; p.reason == ""; p.at++ {
+	for p.reason == "" {
+		p.at++ // the bracket or a comma
 		s = append(s, p.path(",]"))
 		if p.skip("]") {
 			return s
