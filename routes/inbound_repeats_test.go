@@ -93,7 +93,7 @@ func newSigner(t *testing.T, f *fixture, variant string) (*sender, func(id, name
 	scheme, _, _ := strings.Cut(variant, ",")
 	s := newSender(t, f, "upsert", map[string]any{"verifySecret": repeatsSecret, "verifyScheme": scheme})
 	return s, func(id, name string) (string, []string) {
-		body := fmt.Sprintf(`{"id":%q,"event_id":%q,"eventId":%q,"email":"%s@example.com","name":%q}`, id, id, id, "ada"+strings.Trim(s.path, "/api/hooks/")[:12], name)
+		body := fmt.Sprintf(`{"id":%q,"event_id":%q,"eventId":%q,"email":"%s@example.com","name":%q}`, id, id, id, "ada"+strings.TrimPrefix(s.path, "/api/hooks/")[:12], name)
 		return body, signings[variant](s, body, id)
 	}
 }
@@ -150,7 +150,7 @@ func TestRecordedRequests(t *testing.T) {
 					t.Errorf("with %q it gets %d %s", forged, got.Status, got.Body)
 				}
 			}
-			names, err := f.App.FindRecordsByFilter("contacts", "email ~ {:email}", "", 0, 0, map[string]any{"email": strings.Trim(s.path, "/api/hooks/")[:12]})
+			names, err := f.App.FindRecordsByFilter("contacts", "email ~ {:email}", "", 0, 0, map[string]any{"email": strings.TrimPrefix(s.path, "/api/hooks/")[:12]})
 			if err != nil || len(names) != 1 || names[0].GetString("name") != "New" {
 				t.Errorf("the contact is %v (%v)", names, err)
 			}
@@ -185,7 +185,7 @@ func TestSameBytes(t *testing.T) {
 	_, f := newAPI(t)
 	for variant, want := range map[string]string{"standard": "unchanged:1", ", both": "unchanged:1", "x-signature": "created:1", "x-signature, no id": "unchanged:1"} {
 		s, _ := newSigner(t, f, variant)
-		body := `{"name":"Ada","email":"` + "ada" + strings.Trim(s.path, "/api/hooks/")[:12] + `@example.com"}`
+		body := `{"name":"Ada","email":"` + "ada" + strings.TrimPrefix(s.path, "/api/hooks/")[:12] + `@example.com"}`
 		s.expect("created:1", body, signings[variant](s, body, "one")...)
 		s.expect(want, body, signings[variant](s, body, "two")...)
 	}

@@ -110,12 +110,13 @@ func (b *Body) collect() error {
 	for {
 		part := b.room()
 		n, err := b.Read(part[len(part):cap(part)])
-		if err != nil && !errors.Is(err, io.EOF) {
+		isEnd := errors.Is(err, io.EOF)
+		if err != nil && !isEnd {
 			return err
 		}
 		b.parts[len(b.parts)-1] = part[:len(part)+n]
 		b.size += n
-		if err != nil {
+		if isEnd {
 			return nil
 		}
 	}

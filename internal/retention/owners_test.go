@@ -121,7 +121,7 @@ var lateWrites = map[string]func(t *testing.T, l *late) error{
 		return err
 	},
 	"a fan-out": func(t *testing.T, l *late) error { return testkit.Deliveries(l.app).CatchUp(t.Context(), l.tenant) },
-	"a ping": func(t *testing.T, l *late) error {
+	"a ping": func(_ *testing.T, l *late) error {
 		return testkit.Deliveries(l.app).Ping(l.webhook, time.Now(), answered)
 	},
 	"a new contact": func(_ *testing.T, l *late) error {
@@ -208,7 +208,7 @@ func TestNothingIsAddedAfterADeletion(t *testing.T) {
 						t.Errorf("%d rows of %s are left", n, table)
 					}
 				}
-				outcome = write(t, l) // after the sweep
+				_ = write(t, l) // after the sweep
 			}
 		})
 	}

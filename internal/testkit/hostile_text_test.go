@@ -55,7 +55,7 @@ func TestHostileNames(t *testing.T) {
 			names.Whole(heading, [3]string{heading, "", heading})
 			names.Join([3]string{heading, heading, heading})
 			search.Fold(heading)
-			search.FoldEmail(heading)
+			_ = search.FoldEmail(heading)
 		}
 		search.Text(headings, headings...)
 	})

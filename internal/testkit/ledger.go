@@ -76,11 +76,9 @@ func (c ledgerConnection) PrepareContext(ctx context.Context, query string) (dri
 
 // see records a statement, or checks that it is in the ledger if it walks a table.
 func (c ledgerConnection) see(ctx context.Context, query, text string) error {
-	steps, err := c.explain(ctx, query)
-	if err != nil {
-		return nil // the statement has the same error
-	}
-	if folder := os.Getenv(recordInto); folder != "" {
+	steps, failed := c.explain(ctx, query)
+	folder := os.Getenv(recordInto)
+	if folder != "" && failed == nil { // otherwise the statement has the same error
 		return write(folder, plans.Entry{Statement: text, Plan: steps, Example: query})
 	}
 	if walks := plans.Walks(query, steps); len(walks) > 0 && !plans.Known(text) {
@@ -91,7 +89,7 @@ func (c ledgerConnection) see(ctx context.Context, query, text string) error {
 }
 
 func (c ledgerConnection) explain(ctx context.Context, query string) (steps []string, err error) {
-	rows, err := c.Raw.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, plans.NoValues(query))
+	rows, err := c.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, plans.NoValues(query))
 	if err != nil {
 		return nil, err
 	}

@@ -55,9 +55,8 @@ func (r *Reader) count(row xml.StartElement) error {
 }
 
 // cells returns the cells of the row that has begun. If it cannot be read, they are left out, and the error is a *RowError.
-func (r *Reader) cells() (cells []string, err error) {
-	column, size := -1, 0
-	var refused error
+func (r *Reader) cells() ([]string, error) {
+	row, column := cellRow{number: r.row}, -1
 	for {
 		token, err := r.sheet.next()
 		if err != nil {
@@ -76,31 +75,49 @@ func (r *Reader) cells() (cells []string, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("cell %s%d: %w", columnName(column), r.row, err)
 			}
-			size += len(text)
-			switch {
-			case column >= maxColumns:
+			if column >= maxColumns {
 				return nil, damaged(fmt.Errorf("row %d has a cell behind column %s", r.row, columnName(maxColumns-1)))
-			case text == "" || refused != nil:
-				continue
-			case size > maxText:
-				refused = &RowError{r.row, fmt.Sprintf("has more than %d KiB: shorten it", maxText>>10)}
-				continue
-			case column >= maxCells:
-				refused = &RowError{r.row, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells)}
-				continue
-			case column >= len(cells):
-				cells = append(cells, make([]string, column+1-len(cells))...)
 			}
-			cells[column] = text
+			row.add(column, text)
 		case xml.EndElement:
-			if element.Name.Local == "row" && refused != nil {
-				return nil, refused
-			}
 			if element.Name.Local == "row" {
-				return cells, nil
+				return row.result()
 			}
 		}
 	}
+}
+
+// cellRow is a row while it is read.
+type cellRow struct {
+	number  int
+	cells   []string
+	size    int       // of all texts, in bytes
+	refused *RowError // nil if the row can be read
+}
+
+// add adds the text of a cell.
+func (r *cellRow) add(column int, text string) {
+	r.size += len(text)
+	switch {
+	case text == "" || r.refused != nil:
+		return
+	case r.size > maxText:
+		r.refused = &RowError{r.number, fmt.Sprintf("has more than %d KiB: shorten it", maxText>>10)}
+		return
+	case column >= maxCells:
+		r.refused = &RowError{r.number, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells)}
+		return
+	case column >= len(r.cells):
+		r.cells = append(r.cells, make([]string, column+1-len(r.cells))...)
+	}
+	r.cells[column] = text
+}
+
+func (r *cellRow) result() ([]string, error) {
+	if r.refused != nil {
+		return nil, r.refused
+	}
+	return r.cells, nil
 }
 
 // give counts the text of a cell. A small sheet can name a long text, or have a number in a long format, any number of times,

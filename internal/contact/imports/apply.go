@@ -107,7 +107,7 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 	if p == nil {
 		return i.end(app)
 	}
-	for begun := 0; begun < len(p.items); {
+	for begun := 0; begun < len(p.items) && ctx.Err() == nil; {
 		taken := 0
 		_, err := chunks.NextTimed(i.Tenant, app, func(tx core.App, limit int, due func() bool) (_ int, err error) {
 			taken, err = i.applyChunk(tx, p, begun, min(limit, len(p.items)-begun), due)
@@ -118,9 +118,6 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 		}
 		begun += taken
 		i.Position += taken
-		if ctx.Err() != nil {
-			return nil
-		}
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func TestInterrupted(t *testing.T) {
 			"the end of API access": func(t *testing.T, app core.App, owner, _ string, _ func() error) error {
 				return setEnabled(t, app, owner, false)
 			},
-			"the end of the tenant": func(t *testing.T, app core.App, owner, _ string, _ func() error) error {
+			"the end of the tenant": func(_ *testing.T, app core.App, owner, _ string, _ func() error) error {
 				record, err := app.FindRecordById("tenants", owner)
 				if err != nil {
 					return err
