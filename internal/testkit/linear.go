@@ -68,7 +68,7 @@ func Linear(t testing.TB, generate func(n int) []byte, run func([]byte)) {
 
 // enough returns a number of parts for which run takes some milliseconds.
 func enough(generate func(n int) []byte, run func([]byte)) (n int) {
-	seconds := float64(testenv.Count(4, 32)) / 1000
+	seconds := float64(testenv.Count(4, 8)) / 1000
 	for n = 16; n < maxMeasured; n *= 2 {
 		input := generate(n)
 		if len(input) >= maxMeasured {
