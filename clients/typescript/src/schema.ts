@@ -1080,8 +1080,8 @@ export interface paths {
         /**
          * Start an import
          * @description Runs the import in the background, in small steps. A row updates the contact that `match` finds, or creates one; an
-         *     empty cell changes nothing. The import continues after a restart and applies no row twice. Members with the role
-         *     `admin` may call it for their tenant.
+         *     empty cell changes nothing. The import continues after a restart and applies no row twice. If `apiEnabled` of the
+         *     tenant is turned off, it stops until that is on again. Members with the role `admin` may call it for their tenant.
          */
         post: operations["startImport"];
         delete?: never;
