@@ -107,7 +107,8 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 	if p == nil {
 		return i.end(app)
 	}
-	for begun := 0; begun < len(p.items) && ctx.Err() == nil; {
+	// not before the first chunk: on a busy machine, a turn may be over when the page is read
+	for begun := 0; begun < len(p.items) && (begun == 0 || ctx.Err() == nil); {
 		taken := 0
 		_, err := chunks.NextTimed(i.Tenant, app, func(tx core.App, limit int, due func() bool) (_ int, err error) {
 			taken, err = i.applyChunk(tx, p, begun, min(limit, len(p.items)-begun), due)
