@@ -23,10 +23,9 @@ import (
 func Prune(ctx context.Context, app core.App, deliveries *store.Store, before time.Time) error {
 	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)
-	err = errors.Join(err, activity.Prune(ctx, app, before, now), notice.Prune(ctx, app, before, now))
+	err = errors.Join(err, activity.Prune(ctx, app, before, now), notice.Prune(ctx, app, before, now), imports.Prune(ctx, app, now.Add(-imports.Kept)))
 	for _, prune := range []sqlite.Chunk{
 		func(tx core.App, limit int) (int, error) { return inbound.Prune(tx, limit, before) },
-		func(tx core.App, limit int) (int, error) { return imports.Prune(tx, limit, now.Add(-imports.Kept)) },
 		func(tx core.App, limit int) (int, error) { return idempotency.Prune(tx, limit, now) },
 		func(tx core.App, limit int) (int, error) { return member.PruneLinks(tx, limit, now) },
 		func(tx core.App, limit int) (int, error) { return visitor.Prune(tx, limit, now) },

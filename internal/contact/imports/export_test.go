@@ -48,8 +48,13 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 	return err
 }
 
-// PruneSQL are the statements that delete what is not needed any more.
-var PruneSQL = pruneSQL
+// PruneSQL returns the statements that find and delete what is not needed any more.
+func PruneSQL() (statements []string) {
+	for _, u := range unneeded {
+		statements = append(statements, findSQL(u.table, u.condition), pruneSQL(u.table, u.condition))
+	}
+	return statements
+}
 
 // EraseSQL are the statements that delete what imports have about deleted contacts.
 var EraseSQL = eraseSQL

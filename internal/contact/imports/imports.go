@@ -10,11 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
@@ -277,54 +275,5 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	if err != nil {
 		return fmt.Errorf("cancelling the import %s: %w", id, err)
 	}
-	return sqlite.InChunks(ctx, app, deleteUnneeded)
-}
-
-// unneeded returns the statement that deletes up to a limit of rows in a table: those of imports that are gone, or for which the condition on an import i
-// holds. It looks up each import once, because a running one may have a million rows, for which all writers would wait.
-func unneeded(table, condition string) string {
-	return strings.NewReplacer("{table}", "`"+table+"`", "{condition}", condition).Replace(
-		"DELETE FROM {table} WHERE rowid IN (" +
-			"WITH RECURSIVE found(`id`) AS (SELECT min(`import`) FROM {table} UNION ALL " +
-			"SELECT (SELECT min(`import`) FROM {table} WHERE `import` > found.`id`) FROM found WHERE found.`id` IS NOT NULL) " +
-			"SELECT r.rowid FROM found LEFT JOIN `_imports` i ON i.`id` = found.`id` CROSS JOIN {table} r ON r.`import` = found.`id` " +
-			"WHERE i.`id` IS NULL OR {condition} LIMIT {:limit})")
-}
-
-// pruneSQL deletes the rows of imports that were cancelled, what ended ones have kept of the contacts that they changed, and all of deleted ones.
-var pruneSQL = []string{
-	unneeded("_importRows", "i.`status` IN ('cancelled', 'dryRun')"),
-	unneeded("_importContacts", "i.`status` != 'running'"),
-	unneeded("_importRefusals", "FALSE"),
-	unneeded("_importNotes", "FALSE"),
-}
-
-// storeTimeout is how long the next page of a sheet that is being stored may take. After that, the client no longer exists.
-const storeTimeout = time.Hour
-
-// Prune deletes imports that have not changed since before and are not running, and up to limit rows and refusals of imports that are no
-// longer needed. It returns how many of these it deleted.
-func Prune(tx core.App, limit int, before time.Time) (int, error) {
-	_, err := tx.DB().NewQuery("DELETE FROM `_imports` WHERE `updated` < {:before} AND `status` NOT IN ('checking', 'running') OR `updated` < {:dead} AND `status` = 'storing'").
-		Bind(dbx.Params{"before": stamp.Stored(before), "dead": stamp.Stored(time.Now().Add(-storeTimeout))}).Execute()
-	if err != nil {
-		return 0, fmt.Errorf("pruning imports: %w", err)
-	}
-	return deleteUnneeded(tx, limit)
-}
-
-// deleteUnneeded deletes up to limit rows and refusals that are no longer needed, and returns how many it deleted.
-func deleteUnneeded(tx core.App, limit int) (found int, err error) {
-	for _, statement := range pruneSQL {
-		result, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"limit": limit - found}).Execute()
-		if err != nil {
-			return 0, fmt.Errorf("pruning imports: %w", err)
-		}
-		deleted, err := result.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		found += int(deleted)
-	}
-	return found, nil
+	return deleteUnneeded(ctx, app)
 }

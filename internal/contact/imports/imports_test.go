@@ -15,7 +15,6 @@ import (
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/retention"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -284,10 +283,8 @@ func TestImportsGo(t *testing.T) {
 	running := store(t, app, acme, mixed)
 	begin(t, app, running, "email", start)
 	testkit.Execute(t, app, "UPDATE _imports SET updated = '2020-01-01 00:00:00.000Z'", nil)
-	prune := func(tx core.App, limit int) (int, error) {
-		return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
-	}
-	if err := sqlite.InChunks(t.Context(), app, prune); err != nil {
+	prune := func() error { return imports.Prune(t.Context(), app, time.Now().Add(-imports.Kept)) }
+	if err := prune(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := imports.List(app, ""); err != nil || len(left) != 1 || left[0].ID != running.ID || rows() != 2 {
@@ -304,22 +301,20 @@ func TestKeptContactsGo(t *testing.T) {
 	begin(t, app, stored, "externalId", start)
 	work(t, app, stored.ID)
 	kept := func() int { return testkit.Count(t, app, "SELECT count(*) FROM _importContacts", nil) }
-	prune := func(tx core.App, limit int) (int, error) {
-		return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
-	}
+	prune := func() error { return imports.Prune(t.Context(), app, time.Now().Add(-imports.Kept)) }
 	testkit.Execute(t, app, "UPDATE _imports SET status = 'running'", nil)
-	if err := sqlite.InChunks(t.Context(), app, prune); err != nil || kept() != 300 {
+	if err := prune(); err != nil || kept() != 300 {
 		t.Errorf("of a running import %d are left (%v)", kept(), err)
 	}
 	testkit.Execute(t, app, "UPDATE _imports SET status = 'done'", nil)
-	if err := sqlite.InChunks(t.Context(), app, prune); err != nil || kept() != 0 {
+	if err := prune(); err != nil || kept() != 0 {
 		t.Errorf("of an import that is done %d are left (%v)", kept(), err)
 	}
-	for _, statement := range imports.PruneSQL {
+	for _, statement := range imports.PruneSQL() {
 		var plan []struct {
 			Detail string `db:"detail"`
 		}
-		if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + statement).Bind(dbx.Params{"limit": 1}).All(&plan); err != nil {
+		if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + strings.NewReplacer("?1", "'[]'", "?2", "1", "?", "1").Replace(statement)).All(&plan); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range plan {

@@ -103,7 +103,7 @@ func (f *File) store(ctx context.Context, app core.App, tenantID string, quota i
 	}
 	if err := s.rows(); err != nil {
 		// without the rows at once: a file that ends badly would not count for the quota, and its rows would stay until retention
-		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id), sqlite.InChunks(context.Background(), app, deleteUnneeded))
+		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id), deleteUnneeded(context.Background(), app))
 	}
 	samples, err := json.Marshal(s.samples)
 	if err != nil {

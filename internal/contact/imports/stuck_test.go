@@ -83,7 +83,7 @@ func TestKilledWhileStored(t *testing.T) {
 		left int
 	}{{30 * time.Minute, 1}, {2 * time.Hour, 0}} {
 		since(expected.ago)
-		if _, err := imports.Prune(app, 100, time.Now().Add(-24*time.Hour)); err != nil {
+		if err := imports.Prune(t.Context(), app, time.Now().Add(-24*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if left := testkit.Count(t, app, "SELECT count(*) FROM _importRows", nil); left != expected.left {
