@@ -4,6 +4,9 @@ package relation
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,6 +17,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
 )
 
 // reference is a relation field that an admin has added.
@@ -120,29 +124,61 @@ func (r reference) has(ids []string) dbx.Expression {
 
 func (r reference) column() string { return r.collection.Name + "." + r.field.Name }
 
-// Detach does what PocketBase does after the records with these ids are deleted, for up to limit records that have a relation to one of them. A
-// cascading relation deletes its record if it has no other id left, and any other relation drops the ids, even if it requires one. Detach
-// returns the number of records.
-func Detach(tx core.App, target *core.Collection, ids []string, limit int) (found int, err error) {
-	references, err := referencesTo(tx, target)
+// maxDetached is how many records Detach looks for at a time.
+const maxDetached = 1_000
+
+// Detach does what PocketBase does after the records with these ids are deleted, for the records that have a relation to
+// one of them. A cascading relation deletes its record if it has no other id left, and any other relation drops the ids,
+// even if it requires one. It returns the number of records.
+//
+// It finds them without the writer lock, because a relation without an index reads its whole collection, and then
+// changes them in chunks. It stops between two of them when ctx ends.
+func Detach(ctx context.Context, app core.App, target *core.Collection, ids []string) (found int, err error) {
+	references, err := referencesTo(app, target)
 	if err != nil {
 		return 0, err
 	}
 	for _, r := range references {
-		records, err := r.records(tx, ids, limit-found)
-		if err != nil {
-			return found, err
-		}
-		for _, record := range records {
-			if err := r.drop(tx, record, ids); err != nil {
+		for more := true; more; {
+			records, err := r.recordIDs(app, ids)
+			if err != nil {
+				return found, err
+			}
+			found, more = found+len(records), len(records) == maxDetached
+			err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+				some := records[:min(limit, len(records))]
+				records = records[len(some):]
+				return len(some), r.detach(tx, some, ids)
+			})
+			if err != nil {
 				return found, err
 			}
 		}
-		if found += len(records); found >= limit {
-			break
-		}
 	}
 	return found, nil
+}
+
+// recordIDs returns the ids of the first records whose relation has one of the ids.
+func (r reference) recordIDs(app core.App, ids []string) (records []string, err error) {
+	query := app.RecordQuery(r.collection).Select(r.collection.Name + ".id").AndWhere(r.has(ids)).Limit(maxDetached)
+	if err := query.Column(&records); err != nil {
+		return nil, fmt.Errorf("reading the relation %s of %s: %w", r.field.Name, r.collection.Name, err)
+	}
+	return records, nil
+}
+
+// detach drops the ids from the relation of records that still exist.
+func (r reference) detach(tx core.App, records, ids []string) error {
+	for _, id := range records {
+		record, err := tx.FindRecordById(r.collection, id)
+		if err == nil {
+			err = r.drop(tx, record, ids)
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r reference) drop(tx core.App, record *core.Record, ids []string) error {

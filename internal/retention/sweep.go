@@ -214,15 +214,8 @@ func (s sweep) detach(collection string, ids ...string) error {
 	if err != nil {
 		return err
 	}
-	var chunks sqlite.Chunks
-	more := true
-	for more && err == nil && s.ctx.Err() == nil {
-		// not in portions: each call reads all records of collections whose relations have no index
-		more, err = chunks.NextFor("", s.app, func(tx core.App, limit int) (int, error) {
-			return relation.Detach(tx, target, ids, limit)
-		})
-	}
-	return errors.Join(err, s.ctx.Err())
+	_, err = relation.Detach(s.ctx, s.app, target, ids)
+	return err
 }
 
 // sweepInterval is how often the sweeper looks for deletions of other processes.
