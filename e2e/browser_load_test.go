@@ -102,6 +102,9 @@ func fill(t *testing.T, i *installation, tenant, webhook string) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := db.Exec("UPDATE _fanOutCursor SET event = (SELECT max(id) FROM events)"); err != nil { // or they were sent again
+		t.Fatal(err)
+	}
 	_, err = db.Exec(numbers+`INSERT INTO api_keys (id, tenant, name, permissions, prefix, hash, expires, revoked, lastUsed, created, updated)
 		SELECT printf('keyid%010d', n), ?2, 'key ' || n, '[]', printf('cmk_%08d', n), printf('%064d', n), '', '', '', `+when+`, `+when+` FROM numbers`, loadKeys, tenant)
 	if err != nil {
