@@ -3,10 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"sync"
 
 	"github.com/pocketbase/pocketbase/core"
-	"modernc.org/sqlite"
 
 	"contactbase/internal/sqlite/physical"
 )
@@ -24,29 +22,4 @@ type recordingConnection struct {
 func (c recordingConnection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.record(query)
 	return c.Raw.PrepareContext(ctx, query)
-}
-
-// ConnectCounting is Connect. pages returns how many pages of data.db all connections have read so far, from their caches or from the file: the
-// work of statements, on any machine. No statement may run meanwhile.
-func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
-	var mu sync.Mutex
-	var opened []sqlite.DBStatus
-	connect = ConnectThrough(Normal, func(raw physical.Raw) driver.Conn {
-		mu.Lock()
-		defer mu.Unlock()
-		opened = append(opened, raw.(sqlite.DBStatus))
-		return raw
-	})
-	return connect, func() (count int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, connection := range opened {
-			for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
-				if read, _, err := connection.Status(counter, false); err == nil {
-					count += read
-				}
-			}
-		}
-		return count
-	}
 }

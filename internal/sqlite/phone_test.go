@@ -7,7 +7,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -15,7 +14,7 @@ import (
 // number: by a single change, by the rows of an import, and by the check of one.
 func TestPhonesAreFoundLikeEmails(t *testing.T) {
 	t.Parallel()
-	connect, pages := sqlite.ConnectCounting()
+	connect, pages := testkit.ConnectCounting()
 	app := testkit.NewAppOn(t, connect)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Crowd(t, app, tenant, 100_000, map[string]string{

@@ -74,19 +74,33 @@ var known = sync.OnceValue(func() map[string]bool {
 // Known reports whether the ledger has a normalized statement.
 func Known(text string) bool { return known()[text] }
 
-// Reasons returns why some statements may walk tables: the beginnings of statements, each with a bound in rows and the
-// test that shows it, or with "open" if there is none yet.
-func Reasons() []string { return strings.Split(strings.TrimSpace(reasons), "\n\n") }
+// Reason is why statements may walk a table.
+type Reason struct {
+	Start  string // how the statements begin, normalized
+	Bound  string // of the rows that they read
+	Test   string // that shows it
+	Values string // parameters with which TestWalksStopEarly runs the statements, a JSON array
+}
 
-// ReasonFor returns the reason why a statement may walk a table, "" for none.
-func ReasonFor(text string) string {
+// Reasons returns the reasons in walks.txt.
+func Reasons() (all []Reason) {
+	for _, block := range strings.Split(strings.TrimSpace(reasons), "\n\n") {
+		start, why, _ := strings.Cut(block, "\n\t")
+		bound, rest, _ := strings.Cut(why, "; Test")
+		test, values, _ := strings.Cut(rest, "; ")
+		all = append(all, Reason{start, bound, "Test" + test, values})
+	}
+	return all
+}
+
+// ReasonFor returns the reason why a statement may walk a table, if there is one.
+func ReasonFor(text string) (Reason, bool) {
 	for _, reason := range Reasons() {
-		start, _, _ := strings.Cut(reason, "\n")
-		if strings.HasPrefix(Normalize(text), start) {
-			return reason
+		if strings.HasPrefix(Normalize(text), reason.Start) {
+			return reason, true
 		}
 	}
-	return ""
+	return Reason{}, false
 }
 
 var (
