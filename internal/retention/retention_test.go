@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +80,12 @@ func rows(t *testing.T, app core.App, tenantID string) (total int) {
 // A tenant is deleted at once, and its dependents in chunks, across restarts. Other tenants keep everything.
 func TestSweepTenant(t *testing.T) {
 	t.Parallel()
-	app := testkit.NewApp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	app := testkit.NewAppOn(t, testkit.ConnectRecording(func(text string) {
+		if strings.HasPrefix(text, "DELETE FROM `events` WHERE") {
+			cancel()
+		}
+	}))
 	gone, kept := testkit.Tenant(t, app, "Gone"), testkit.Tenant(t, app, "Kept")
 	fill(t, app, gone, 130)
 	fill(t, app, kept, 3)
@@ -93,13 +99,9 @@ func TestSweepTenant(t *testing.T) {
 	if _, err := testkit.Create(app, gone, contact.Changes{"name": "Late"}); !errors.Is(err, contact.ErrNoTenant) {
 		t.Errorf("a contact of a deleted tenant: %v", err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	steps := 0
-	interrupted := &interrupting{Context: ctx, after: 3, seen: &steps}
-	if err := retention.Sweep(interrupted, app, testkit.Deliveries(app)); !errors.Is(err, context.Canceled) {
+	if err := retention.Sweep(ctx, app, testkit.Deliveries(app)); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted sweep returns %v", err)
 	}
-	cancel()
 	if n := rows(t, app, gone); n == 0 || n >= before {
 		t.Errorf("after an interruption %d of %d rows are left", n, before)
 	}
@@ -118,18 +120,36 @@ func TestSweepTenant(t *testing.T) {
 	}
 }
 
-// interrupting is a context that ends after a number of calls of Err.
-type interrupting struct {
-	context.Context
-	after int
-	seen  *int
-}
-
-func (i *interrupting) Err() error {
-	if *i.seen++; *i.seen > i.after {
-		return context.Canceled
+// A small tenant, a webhook and a contact that are deleted after a large tenant do not wait for its end.
+func TestSweepInTurns(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	large, small, other := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small"), testkit.Tenant(t, app, "Other")
+	testkit.Crowd(t, app, large, 20_000, nil)
+	fill(t, app, small, 3)
+	webhook := fill(t, app, other, 3)
+	var ada string
+	if err := app.DB().NewQuery("SELECT id FROM contacts WHERE tenant = {:t}").Bind(dbx.Params{"t": other}).Row(&ada); err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	deleted := []string{large, small, webhook, ada}
+	for i, collection := range []string{"tenants", "tenants", "webhooks", "contacts"} {
+		if err := remove(t, app, collection, deleted[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.FanOut(t, app)
+	testkit.Execute(t, app, "CREATE TABLE done (record TEXT, others INT)", nil)
+	testkit.Execute(t, app, "CREATE TRIGGER done AFTER DELETE ON _deletions BEGIN INSERT INTO done SELECT OLD.record, count(*) FROM contacts; END", nil)
+	if err := retention.SweepBy(t.Context(), app, testkit.Deliveries(app), 10*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range deleted {
+		n := count(t, app, "SELECT others FROM done WHERE record = {:record}", dbx.Params{"record": record})
+		if isLast := record == large; isLast != (n < 1_000) {
+			t.Errorf("when %s was done, %d contacts were left", record, n)
+		}
+	}
 }
 
 // Deletions treat the relations of admins as PocketBase does.

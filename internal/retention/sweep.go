@@ -45,37 +45,78 @@ func Sweep(ctx context.Context, app core.App, deliveries *store.Store) error {
 	return err
 }
 
+// The dependents of a large tenant take minutes, so that records have turns. A turn is over after firstTurn, apart from
+// a chunk that has begun. Later ones take up to maxTurn, so that each gets somewhere on a busy machine, too.
+const (
+	firstTurn = time.Second
+	maxTurn   = 4 * time.Second
+)
+
 // sweepAll is Sweep, and reports whether contacts are left.
 func sweepAll(ctx context.Context, app core.App, deliveries *store.Store) (waiting bool, err error) {
-	deletions, err := pending(app)
-	if err != nil {
-		return false, err
-	}
-	var contacts []deletion
-	var failed error
-	for _, d := range deletions {
-		if ctx.Err() != nil {
-			break
+	return sweepBy(ctx, app, deliveries, firstTurn)
+}
+
+// sweepBy is sweepAll with first turns of another length.
+func sweepBy(ctx context.Context, app core.App, deliveries *store.Store, turn time.Duration) (waiting bool, err error) {
+	for over := false; !over && ctx.Err() == nil; turn = min(2*turn, maxTurn) {
+		var deletions []deletion
+		if deletions, err = pending(app); err != nil {
+			return false, err
 		}
-		s := sweep{ctx, app, deliveries, d.record}
-		switch d.collection {
-		case tenant.CollectionName:
-			err = s.tenant()
-		case webhook.CollectionName:
-			err = s.webhook()
-		case inbound.CollectionName:
-			err = s.inbound()
-		case contact.CollectionName:
-			contacts = append(contacts, d)
+		if waiting, err = eraseContacts(ctx, app, deliveries, deletions); ctx.Err() == nil {
+			var failed error
+			over, failed = sweepInTurns(ctx, app, deliveries, deletions, turn)
+			err = errors.Join(err, failed)
+		}
+	}
+	return waiting, errors.Join(err, quota.TrimAll(ctx, app), ctx.Err())
+}
+
+// sweepInTurns gives each record but contacts a turn, and reports whether nothing is left to do for them but what
+// failed.
+func sweepInTurns(
+	ctx context.Context, app core.App, deliveries *store.Store, deletions []deletion, turn time.Duration,
+) (over bool, failed error) {
+	over = true
+	for _, d := range deletions {
+		if d.collection == contact.CollectionName || ctx.Err() != nil {
 			continue
 		}
-		if err == nil {
-			err = done(app, d.collection, d.record)
-		}
-		if err != nil {
+		inTurn, cancel := context.WithTimeout(ctx, turn)
+		err := sweep{inTurn, app, deliveries, d.record}.record(d.collection)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			over = false
+		} else if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("deleting the dependents of the record %s of %s: %w", d.record, d.collection, err))
 		}
 	}
+	return over, failed
+}
+
+// record deletes the dependents of a record, and then notes that there are none.
+func (s sweep) record(collection string) (err error) {
+	switch collection {
+	case tenant.CollectionName:
+		err = s.tenant()
+	case webhook.CollectionName:
+		err = s.webhook()
+	case inbound.CollectionName:
+		err = s.inbound()
+	}
+	if err != nil {
+		return err
+	}
+	return done(s.app, collection, s.id)
+}
+
+// eraseContacts erases the contacts among the deleted records, and reports whether some are left because events of
+// theirs are yet to be fanned out.
+func eraseContacts(
+	ctx context.Context, app core.App, deliveries *store.Store, deletions []deletion,
+) (waiting bool, failed error) {
+	contacts := slices.DeleteFunc(slices.Clone(deletions), func(d deletion) bool { return d.collection != contact.CollectionName })
 	for some := range slices.Chunk(contacts, contactsAtOnce) {
 		if ctx.Err() != nil {
 			break
@@ -86,7 +127,7 @@ func sweepAll(ctx context.Context, app core.App, deliveries *store.Store) (waiti
 		}
 		waiting = waiting || erased < len(some)
 	}
-	return waiting, errors.Join(failed, quota.TrimAll(ctx, app), ctx.Err())
+	return waiting, failed
 }
 
 func done(app core.App, collection string, records ...string) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/list"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -34,7 +33,7 @@ func TestStatementsOfTheAPIUseIndexes(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	recorded := map[string]bool{}
-	app := testkit.NewAppOn(t, sqlite.ConnectRecording(func(text string) {
+	app := testkit.NewAppOn(t, testkit.ConnectRecording(func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		recorded[text] = true
