@@ -62,8 +62,9 @@ func HistoryOf(app core.App, contactID string) (*ContactHistory, error) {
 	history := &ContactHistory{Contact: found.ContactName, Events: []ContactEvent{}}
 	if err == nil {
 		err = app.DB().Select("id", "type", "contact", "created").From("events").
-			Where(dbx.HashExp{"contact": contactID, "tenant": found.Tenant}).
-			OrderBy("created DESC", "id DESC").Limit(maxContactEvents).All(&history.Events)
+			Where(dbx.HashExp{"contact": contactID}).
+			AndWhere(dbx.NewExp("+[[tenant]] = {:tenant}", dbx.Params{"tenant": found.Tenant})). // not by the index of the tenant
+			OrderBy("rowid DESC").Limit(maxContactEvents).All(&history.Events)
 	}
 	if err == nil {
 		err = history.addDeliveries(app)
