@@ -30,6 +30,7 @@ var furtherOwnerships = []ownership{
 	{table: "inbound_requests", column: "tenant", owner: "tenants"},
 	{table: "deliveries", column: "tenant", owner: "tenants"},
 	{table: "_fanOutSince", column: "tenant", owner: "tenants"},
+	{table: "_importContacts", column: "contact", owner: "contacts"},
 	{table: "_idempotency", column: "inboundRequest", owner: "inbound_requests", shared: true},
 	{table: "_keptCalls", column: "key", owner: "api_keys", shared: true},            // or of no key
 	{table: "_moves", column: "tenant", owner: "tenants", where: "state = 'frozen'"}, // one that arrives is not there yet
