@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Entry is a statement with its plan.
@@ -62,17 +61,6 @@ func All() map[string][]string {
 	}
 	return entries
 }
-
-var known = sync.OnceValue(func() map[string]bool {
-	texts := map[string]bool{}
-	for text := range All() {
-		texts[Normalize(text)] = true
-	}
-	return texts
-})
-
-// Known reports whether the ledger has a normalized statement.
-func Known(text string) bool { return known()[text] }
 
 // Reason is why statements may walk a table.
 type Reason struct {
