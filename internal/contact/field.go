@@ -17,32 +17,32 @@ type Contact struct {
 	stored []any // the values of the admin's fields that were read, as PocketBase's records have them
 }
 
-// Fields are the writable fields of every installation, in the order of the contact object. A field that is added to Contact and here is
-// read, written, checked, shown, sent to webhooks and accepted from senders. It also needs a migration that adds the column, and the
-// schemas in api/openapi.yaml. Nothing changes Fields after the start.
+// Fields are the writable fields of every installation, in the order of the contact object. A field that is added to
+// Contact and here is read, written, checked, shown, sent to webhooks, and accepted from senders and files. It also
+// needs a migration that adds the column, and the schemas in api/openapi.yaml. Nothing changes Fields after the start.
 var Fields = []*Field{
 	{
-		Name: "name", Limit: 255, normalize: normalizeText,
+		Name: "name", Limit: 255, normalize: normalizeText, Identifies: true, VCard: "FN",
 		Searched: true, Sortable: true,
 		of: func(c *Contact) *string { return &c.Name },
 	},
 	{
-		Name: "email", Limit: 254, normalize: normalizeEmail,
+		Name: "email", Limit: 254, normalize: normalizeEmail, Identifies: true, VCard: "EMAIL",
 		Searched: true, Filter: filterEmail, Folded: true,
 		of: func(c *Contact) *string { return &c.Email },
 	},
 	{
-		Name: "phone", Limit: 16, normalize: normalizePhone,
+		Name: "phone", Limit: 16, normalize: normalizePhone, VCard: "TEL",
 		Searched: true, digits: true, Filter: filterPhone,
 		of: func(c *Contact) *string { return &c.Phone },
 	},
 	{
-		Name: "company", Limit: 255, normalize: normalizeText,
+		Name: "company", Limit: 255, normalize: normalizeText, VCard: "ORG",
 		Searched: true, Filter: filterCompany, Unindexed: true,
 		of: func(c *Contact) *string { return &c.Company },
 	},
 	{
-		Name: "externalId", Limit: 255, normalize: normalizeExternalID,
+		Name: "externalId", Limit: 255, normalize: normalizeExternalID, Identifies: true, VCard: "UID",
 		Filter: filterExternalID,
 		of:     func(c *Contact) *string { return &c.ExternalID },
 	},
@@ -52,6 +52,12 @@ var Fields = []*Field{
 type Field struct {
 	Name  string // in JSON, of the column, and in what callers send
 	Limit int    // the maximum number of characters
+
+	// Identifies says that the field tells which contact it is: a row of a file and an inbound item are refused if its
+	// value does not fit. Without it, the value is left out with a warning.
+	Identifies bool
+
+	VCard string // the property of a card that has it; "" for one of our own
 
 	Searched bool // searches look into it
 	Sortable bool // a list can be sorted by it, without regard to case; this requires an index with COLLATE NOCASE
@@ -80,6 +86,13 @@ func (f *Field) Value(c *Contact) string { return *f.of(c) }
 
 // FieldNamed returns the field with that name, nil if there is none. It does not return custom fields.
 func FieldNamed(name string) *Field { return fieldsByName[name] }
+
+// IsOptional reports whether a contact can do without a field whose value does not fit. It also answers for the id and
+// for custom fields.
+func IsOptional(name string) bool {
+	field := FieldNamed(name)
+	return name != ID && (field == nil || !field.Identifies)
+}
 
 var fieldsByName = func() map[string]*Field {
 	byName := make(map[string]*Field, len(Fields))

@@ -1,6 +1,8 @@
 package contact_test
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +21,9 @@ import (
 	"contactbase/api"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound"
 	"contactbase/internal/testkit"
 )
 
@@ -110,6 +114,94 @@ func TestFieldsHavePlacesOfTheirOwn(t *testing.T) {
 	if places := reflect.TypeFor[contact.Contact]().NumField() - others; places != len(contact.Fields) {
 		t.Errorf("a Contact has %d places for fields, the table in internal/contact/field.go %d fields", places, len(contact.Fields))
 	}
+}
+
+// Every door treats a field as the table says, one that somebody adds, too: a value that does not fit is left out of a
+// file's row and of an inbound item, or refuses both. A card has every field.
+func TestFieldsAreAlikeAtEveryDoor(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	sender := testkit.NewClient(t, testkit.Serve(t, app), "")
+	hook := "/api/hooks/" + testkit.Inbound(t, app, tenant, inbound.AccessUpsert, nil)
+	for _, field := range contact.Fields {
+		row := map[string]string{"name": "Ada", "email": "ada@example.com", field.Name: strings.Repeat("x", field.Limit+1)}
+		item, warnings := readRow(t, app, row)
+		if isRefused := item.Wrong != nil; isRefused != field.Identifies || !isRefused && len(warnings) != 1 {
+			t.Errorf("a long %s in a file: refused %v, warnings %q", field.Name, item.Wrong, warnings)
+		}
+		body, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := sender.Do("POST", hook, string(body))
+		if isRefused := answer.FieldCode(field.Name) != ""; isRefused != field.Identifies || !isRefused && answer.Status != 200 {
+			t.Errorf("a long %s in an inbound body answers %d %s", field.Name, answer.Status, answer.Body)
+		}
+	}
+	values := map[string]string{"email": "ada@example.com", "phone": "+442079460958"}
+	input := map[string]any{}
+	for _, field := range contact.Fields {
+		input[field.Name] = cmp.Or(values[field.Name], "the "+field.Name)
+	}
+	created, err := testkit.Create(app, tenant, (&testkit.Book{TB: t, App: app}).Changes(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := readCard(t, app, created)
+	for name, value := range input {
+		if item.Changes[name] != value {
+			t.Errorf("%s comes back from a card as %v, not %q", name, item.Changes[name], value)
+		}
+	}
+}
+
+// readRow returns the item of a file's row with these values.
+func readRow(t *testing.T, app core.App, row map[string]string) (contact.Item, []string) {
+	t.Helper()
+	columns := slices.Sorted(maps.Keys(row))
+	cells := make([]string, len(columns))
+	for i, column := range columns {
+		cells[i] = row[column]
+	}
+	parser, err := sheet.Choices{Mapping: columns}.Parser(app, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	item, warnings, err := parser.Item(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item, warnings
+}
+
+// readCard writes the card of a contact, and returns the item of it.
+func readCard(t *testing.T, app core.App, c *contact.Contact) contact.Item {
+	t.Helper()
+	var card bytes.Buffer
+	writer, err := sheet.NewContactWriter(&card, sheet.VCard, nil)
+	if err == nil {
+		err = errors.Join(writer.WriteContact(c), writer.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := sheet.NewReader(t.Context(), &card, t.TempDir(), sheet.Choice{Known: func(string) bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := reader.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := map[string]string{}
+	for i, column := range reader.Columns {
+		if contact.FieldNamed(column) != nil {
+			row[column] = read.Cells[i]
+		}
+	}
+	item, _ := readRow(t, app, row)
+	return item
 }
 
 // The clients name every field. In a client that does not, a new field would be a custom one.

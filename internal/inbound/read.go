@@ -119,7 +119,7 @@ func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
 func (w *write) leaveOut(faults fault.Fields, input map[string]any) {
 	w.leftOut = fault.Fields{}
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
-		if payload.IsOptional(name) {
+		if contact.IsOptional(name) {
 			w.leftOut[name] = faults[name]
 			w.warnings = append(w.warnings, name+" ignored: it "+faults[name].Message)
 			delete(input, name)

@@ -66,7 +66,7 @@ var decoders = map[string]string{
 	`,
 	"TestHostilePayloads": `
 		internal/inbound/payload.Decode internal/inbound.Read internal/wire.AppendString internal/wire.AppendJSON
-		internal/inbound/payload.IsOptional internal/inbound/payload.IgnoredWarning
+		internal/contact.IsOptional internal/inbound/payload.IgnoredWarning
 		internal/inbound/payload.MissingWarning
 	`,
 	"TestHostileMappings": `

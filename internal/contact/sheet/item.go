@@ -126,7 +126,7 @@ func (r *reading) item() (item contact.Item, err error) {
 	item.Changes, err = contact.ParseChanges(r.app, r.input)
 	if errors.As(err, &wrong) && !r.Strict {
 		for name, field := range wrong {
-			if isOptional(name) {
+			if contact.IsOptional(name) {
 				r.leaveOut(name, fmt.Sprint(r.input[name]), field.Message)
 				delete(r.input, name)
 			}
@@ -149,11 +149,6 @@ func (r *reading) item() (item contact.Item, err error) {
 	return item, nil
 }
 
-// isOptional reports whether a row can do without a value of the field that does not fit.
-func isOptional(field string) bool {
-	return !slices.Contains([]string{contact.ID, names.Name, contact.Email, contact.ExternalID}, field)
-}
-
 // leaveOut warns that a value is left out.
 func (r *reading) leaveOut(field, value, why string) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
@@ -161,7 +156,7 @@ func (r *reading) leaveOut(field, value, why string) {
 
 // refuse makes a value that does not fit a reason to refuse the row, or a warning if the row can do without it.
 func (r *reading) refuse(field, value string, why fault.Field) {
-	if !r.Strict && isOptional(field) {
+	if !r.Strict && contact.IsOptional(field) {
 		r.leaveOut(field, value, why.Message)
 		return
 	}

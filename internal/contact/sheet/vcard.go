@@ -13,7 +13,6 @@ import (
 	"github.com/emersion/go-vcard"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/names"
 )
 
 // maxCard is the maximum size of a card in bytes, without the properties that an import does not read.
@@ -31,21 +30,12 @@ const appleKind = "X-ADDRESSBOOKSERVER-KIND"
 // idProperty has the id of a contact, and is the heading of the ids in an address book.
 var idProperty = propertyOf(contact.ID)
 
-// propertyOf returns the property that has a field of a contact.
-func propertyOf(field string) string {
-	switch field {
-	case contact.Email:
-		return vcard.FieldEmail
-	case contact.Phone:
-		return vcard.FieldTelephone
-	case contact.ExternalID:
-		return vcard.FieldUID
-	case names.Name:
-		return vcard.FieldFormattedName
-	case names.Company:
-		return vcard.FieldOrganization
+// propertyOf returns the property that has the id or a field of a contact.
+func propertyOf(name string) string {
+	if field := contact.FieldNamed(name); field != nil && field.VCard != "" {
+		return field.VCard
 	}
-	return "X-CONTACTBASE-" + strings.ToUpper(field)
+	return "X-CONTACTBASE-" + strings.ToUpper(name)
 }
 
 // isVCard reports whether a file that begins with head is an address book (vCard 2.1 to 4.0).

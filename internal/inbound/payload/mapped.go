@@ -139,7 +139,7 @@ func (r *reading) item(v any) Item {
 func (it *Item) refuse(err *fault.Field, name string) {
 	switch {
 	case err == nil:
-	case IsOptional(name):
+	case contact.IsOptional(name):
 		it.Warnings = append(it.Warnings, name+" ignored: it "+err.Message)
 	default:
 		it.fail(err, name)

@@ -26,11 +26,6 @@ const (
 // ignored are the read-only properties of a contact, which clients may send back.
 var ignored = map[string]bool{"createdAt": true, "updatedAt": true}
 
-// IsOptional reports whether a contact can do without a property. The others say which contact it is.
-func IsOptional(name string) bool {
-	return name == FieldPhone || name == fieldCompany || !isField(name) && name != FieldID
-}
-
 // byField groups labels by the field that they mean, in the order in which they count: the field's own exact name, then by rank, then as they
 // come.
 func byField(labels []string) map[string][]int {

@@ -129,7 +129,7 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		r.used[name] = true
 		text, wrong := valueOf(field, r.obj[name])
 		list, _ := r.obj[name].([]any)
-		if isField(field) && !IsOptional(field) && names.Fold(name) == names.Fold(field) && (wrong != nil || list != nil) {
+		if isField(field) && !contact.IsOptional(field) && names.Fold(name) == names.Fold(field) && (wrong != nil || list != nil) {
 			_, wrong = scalar(r.obj[name])
 			r.fail(wrong, field)
 			return nil, false
