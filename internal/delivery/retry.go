@@ -41,8 +41,8 @@ type Policy struct {
 	MaxRetryAfter time.Duration   // the longest Retry-After that is honoured
 }
 
-// DefaultPolicy makes 10 attempts in about 73 hours: at once, then after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h,
-// 24 h and 28 h, each 10% more or less.
+// DefaultPolicy returns the retry policy of all webhooks. The figures of messages come from it, and docs/retries_test.go
+// holds those in documents, alerts and the dashboard against it.
 func DefaultPolicy() Policy {
 	return Policy{
 		Delays: []time.Duration{
@@ -53,6 +53,18 @@ func DefaultPolicy() Policy {
 		MaxRetryAfter: 24 * time.Hour,
 	}
 }
+
+// Total returns how long all attempts of a delivery take if they fail, without jitter and Retry-After.
+func (p Policy) Total() (total time.Duration) {
+	for _, delay := range p.Delays {
+		total += delay
+	}
+	return total
+}
+
+// DeadDays returns for how many days every attempt must fail before the webhook is disabled: the whole days of Total, at
+// least one.
+func (p Policy) DeadDays() int { return max(int(p.Total()/(24*time.Hour)), 1) }
 
 // Next decides after an attempt. attempt counts from 1; random is in [0, 1).
 //

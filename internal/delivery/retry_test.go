@@ -161,3 +161,21 @@ func TestRest(t *testing.T) {
 		}
 	}
 }
+
+// A webhook is not disabled before its deliveries have had all their attempts, except those of the last, incomplete day.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		policy Policy
+		total  time.Duration
+		days   int
+	}{
+		{DefaultPolicy(), 72*time.Hour + 36*time.Minute + 5*time.Second, 3},
+		{Policy{Delays: append(DefaultPolicy().Delays, 24*time.Hour, 24*time.Hour)}, 120*time.Hour + 36*time.Minute + 5*time.Second, 5},
+		{Policy{Delays: []time.Duration{0, time.Second}}, time.Second, 1},
+	} {
+		if total, days := c.policy.Total(), c.policy.DeadDays(); total != c.total || days != c.days {
+			t.Errorf("%v take %v, and %d days disable the webhook, want %v and %d", c.policy.Delays, total, days, c.total, c.days)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/mailer"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 )
 
@@ -81,7 +82,9 @@ func describe(l line) (title, detail string) {
 	d := l.Data
 	switch l.Kind {
 	case event.WebhookFailing:
-		return d.Webhook.title() + " is failing", "No attempt has succeeded for an hour. Check the endpoint: the server keeps trying, and disables a webhook that fails for three days."
+		return d.Webhook.title() + " is failing", fmt.Sprintf(
+			"No attempt has succeeded for an hour. Check the endpoint: the server keeps trying, and disables a webhook that fails for %d days.",
+			delivery.DefaultPolicy().DeadDays())
 	case event.WebhookRecovered:
 		return d.Webhook.title() + " works again", "No action is needed: the server delivers the pending events."
 	case event.WebhookDisabled:

@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"fmt"
 	"time"
 
 	"contactbase/internal/audit"
@@ -11,12 +12,14 @@ import (
 	"contactbase/internal/stamp"
 )
 
-const (
-	// deadAfter is how long all attempts must fail before a webhook is disabled.
-	deadAfter = 72 * time.Hour
+// deadInterval is how often a failing webhook is checked.
+const deadInterval = 10 * time.Minute
 
-	// deadInterval is how often a failing webhook is checked.
-	deadInterval = 10 * time.Minute
+var (
+	deadDays = delivery.DefaultPolicy().DeadDays()
+
+	// deadAfter is how long all attempts must fail before a webhook is disabled.
+	deadAfter = time.Duration(deadDays) * 24 * time.Hour
 )
 
 // disableSQL disables the webhook ?1 for the reason ?2 at ?3.
@@ -55,13 +58,13 @@ type successes struct {
 	looked map[string]time.Time // when each was last checked
 }
 
-// disableDead disables the webhooks of failed results if all their attempts of the last 3 days failed. It only logs an error: the results
-// are stored, and the webhook is checked again later.
+// disableDead disables the webhooks of failed results if all their attempts have failed for deadAfter. It only logs an
+// error: the results are stored, and the webhook is checked again later.
 func (s *Store) disableDead(results []delivery.Result, now time.Time) {
 	for _, webhook := range s.suspects(results, now) {
 		dead, err := s.dead(webhook, now)
 		if err == nil && dead {
-			const reason = "Every attempt of 3 days failed."
+			reason := fmt.Sprintf("Every attempt of %d days failed.", deadDays)
 			if err = s.disable(webhook, reason, now); err == nil {
 				s.app.Logger().Warn("disabled a webhook", "webhook", webhook, "reason", reason)
 			}
@@ -98,7 +101,7 @@ func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
 }
 
 // dead queries the deliveries. Those that waited for the webhook or the tenant to be enabled again did not fail, so an endpoint is
-// dead only with a failed attempt at least 3 days ago and no success since. It looks for the failure first, because finding a success
+// dead only with a failed attempt at least that long ago and no success since. It looks for the failure first, because finding a success
 // among many failures is slow.
 func (s *Store) dead(webhook string, now time.Time) (bool, error) {
 	since := now.Add(-deadAfter)
