@@ -53,7 +53,7 @@ func contactExport(app core.App) *cobra.Command {
 			}
 			filters.Set(name, value)
 		}
-		query, err := list.ParseQuery(app, filters)
+		query, err := list.ParsePage(app, filters)
 		var invalid *fault.Error
 		if errors.As(err, &invalid) {
 			return fmt.Errorf("--filter %w; the filters are %s and indexed fields", invalid.Fields, strings.Join(list.Filters(), ", "))

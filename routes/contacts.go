@@ -28,7 +28,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return envelope.InvalidParameter("query", "is not a valid query string")
 	}
-	query, err := list.ParseQuery(e.App, values)
+	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func BenchmarkList(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	q, err := list.ParseQuery(nil, url.Values{"limit": {fmt.Sprint(list.MaxLimit)}, "sort": {"name"}})
+	q, err := list.ParsePage(nil, url.Values{"limit": {fmt.Sprint(list.MaxLimit)}, "sort": {"name"}})
 	if err != nil {
 		b.Fatal(err)
 	}

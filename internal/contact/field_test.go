@@ -43,7 +43,7 @@ func all(*contact.Field) bool { return true }
 // filterNames returns the names of the fields that a list takes as parameters.
 func filterNames(app core.App) []string {
 	return namesOf(func(field *contact.Field) bool {
-		_, err := list.ParseQuery(app, url.Values{field.Name: {""}})
+		_, err := list.ParsePage(app, url.Values{field.Name: {""}})
 		var wrong *fault.Error
 		return !errors.As(err, &wrong) || wrong.Fields[field.Name].Code != fault.CodeUnknownParameter
 	})
@@ -341,7 +341,7 @@ func TestListsAreThoseOfTheDescription(t *testing.T) {
 	}
 	expectNames(t, "the parameter Sort in api/openapi.yaml", parameters["Sort"].Schema.Enum, sorts)
 	for _, sort := range parameters["Sort"].Schema.Enum {
-		if _, err := list.ParseQuery(app, url.Values{"sort": {sort}}); err != nil {
+		if _, err := list.ParsePage(app, url.Values{"sort": {sort}}); err != nil {
 			t.Errorf("the sort %q of api/openapi.yaml is refused: %v", sort, err)
 		}
 	}

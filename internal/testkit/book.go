@@ -58,7 +58,7 @@ func (b *Book) List(query string) []*contact.Contact {
 	if err != nil {
 		b.TB.Fatalf("%q: %v", query, err)
 	}
-	parsed, err := list.ParseQuery(b.App, values)
+	parsed, err := list.ParsePage(b.App, values)
 	if err != nil {
 		b.TB.Fatalf("%q: %v", query, err)
 	}

@@ -55,7 +55,7 @@ var decoders = map[string]string{
 		internal/contact/sheet.Parser.Item internal/contact/sheet.Suggest
 	`,
 	"TestHostileQueries": `
-		internal/contact/list.ParseCursor internal/contact/list.ParseDuplicatesQuery internal/contact/list.ParseQuery
+		internal/contact/list.ParseCursor internal/contact/list.ParseDuplicatesQuery internal/contact/list.ParsePage internal/contact/list.ParseFilters
 		internal/event.ParseQuery internal/event.ParseCursor internal/wire.Parameters[T].Read internal/stamp.Parse
 	`,
 	"TestHostileFilters": `

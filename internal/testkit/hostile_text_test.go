@@ -164,9 +164,10 @@ func TestHostileQueries(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if q, err := list.ParseQuery(app, query); err == nil {
+		if q, err := list.ParsePage(app, query); err == nil {
 			search.Condition(q.Words, map[string]any{})
 		}
+		_, _ = list.ParseFilters(app, query)
 		_, _ = list.ParseDuplicatesQuery(query)
 		_, _ = event.ParseQuery(query)
 		_, _ = list.ParseCursor(query.Get("cursor"))

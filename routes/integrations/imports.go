@@ -153,7 +153,7 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	}
 	values.Del("tenant")
 	values.Del("format")
-	query, err := list.ParseQuery(e.App, values)
+	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err
 	}

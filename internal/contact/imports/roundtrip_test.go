@@ -105,7 +105,7 @@ func (p pools) everything(n int, linked []string) map[string]any {
 
 func everyContact(t *testing.T) list.Query {
 	t.Helper()
-	query, err := list.ParseQuery(nil, nil)
+	query, err := list.ParsePage(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

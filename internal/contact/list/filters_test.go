@@ -1,8 +1,10 @@
 package list_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/list"
+	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
 
@@ -99,7 +102,8 @@ func TestTimeFiltersWithAStrangeCursor(t *testing.T) {
 	b := newBook(t)
 	ids := b.timed(map[string]any{})
 	for _, words := range []string{"", "ada"} {
-		q := list.Query{Limit: 9, Sort: "createdAt", Words: strings.Fields(words), Times: map[string]string{"createdSince": "2026-01-01 00:00:00.003Z"}}
+		q := list.Query{Limit: 9, Sort: "createdAt"}
+		q.Words, q.Times = strings.Fields(words), map[string]string{"createdSince": "2026-01-01 00:00:00.003Z"}
 		q.Cursor = &list.Cursor{Sort: q.Sort, Value: "2026-01-01 00:00:00.001Z", ID: ids[1]}
 		if got := b.page(q); !slices.Equal(got, ids[3:]) {
 			t.Errorf("with the words %q a page has %d contacts", words, len(got))
@@ -132,6 +136,30 @@ func TestIndexedFilters(t *testing.T) {
 			"&q=ada&createdSince=" + at(4): "45",
 		} {
 			b.expectWalks(t, filter+query, ids, want)
+		}
+	}
+}
+
+// Filters are read without an order and pages, which are parameters of lists alone. A list names the errors in both.
+func TestFiltersAreApartFromPages(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	given := url.Values{"q": {"ada lovelace"}, "email": {"Ada@example.com"}, "updatedSince": {at(7)}}
+	filter, err := list.ParseFilters(app, given)
+	if err != nil || len(filter.Words) != 2 || filter.Equal["email"] == "" || filter.Times["updatedSince"] == "" {
+		t.Errorf("the filter is %+v (%v)", filter, err)
+	}
+	given.Set("limit", "9")
+	if page, err := list.ParsePage(app, given); err != nil || page.Limit != 9 || !reflect.DeepEqual(page.Filter, filter) {
+		t.Errorf("the page is %+v (%v), and its filter %+v", page, err, filter)
+	}
+	for _, name := range []string{"limit", "offset", "sort", "cursor"} {
+		var wrong *fault.Error
+		if _, err := list.ParseFilters(app, url.Values{name: {"1"}}); !errors.As(err, &wrong) || wrong.Fields[name].Code != fault.CodeUnknownParameter {
+			t.Errorf("the filter %s: %v", name, err)
+		}
+		if _, err := list.ParsePage(app, url.Values{name: {"-"}, "createdBefore": {"-"}, "other": {"-"}}); !errors.As(err, &wrong) || len(wrong.Fields) != 3 {
+			t.Errorf("the parameter %s: %v", name, err)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func FilterFields(app core.App) (fields []FilterField, err error) {
 	for _, field := range slices.Concat(shippedFilters(collection), own) {
 		name := field.GetName()
 		rank, ok := custom.FilterRank(field)
-		if _, reserved := parameters[name]; ok && !reserved {
+		if ok && filters[name] == nil && pages[name] == nil {
 			fields = append(fields, FilterField{name, indexes[name], field, rank})
 		}
 	}
@@ -80,9 +80,9 @@ type Indexed struct {
 	rank int
 }
 
-// withFields returns the parameters of a list, including those of the given ones that are named like a filter field.
-func withFields(app core.App, given url.Values) (wire.Parameters[Query], error) {
-	known := parameters
+// withFields returns the filters, including those of the given parameters that are named like a filter field.
+func withFields(app core.App, given url.Values) (wire.Parameters[Filter], error) {
+	known := filters
 	for name := range given {
 		if known[name] != nil {
 			continue
@@ -101,7 +101,7 @@ func withFields(app core.App, given url.Values) (wire.Parameters[Query], error) 
 }
 
 // read reads the parameter with the field's name. The result is nil if it is valid.
-func (f FilterField) read(q *Query, s string) (wrong *fault.Field) {
+func (f FilterField) read(into *Filter, s string) (wrong *fault.Field) {
 	if f.Index == "" {
 		return needsIndex(f.Name)
 	}
@@ -111,7 +111,7 @@ func (f FilterField) read(q *Query, s string) (wrong *fault.Field) {
 	} else {
 		indexed.Value, wrong = custom.FilterValue(f.field, s)
 	}
-	q.Indexed = append(q.Indexed, indexed)
+	into.Indexed = append(into.Indexed, indexed)
 	return wrong
 }
 

@@ -2,6 +2,7 @@ package list
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -26,14 +27,19 @@ const (
 
 // Query is a checked request for a page of contacts.
 type Query struct {
-	Limit   int
-	Offset  int
-	Words   []string // that every contact contains
-	Sort    Sort
+	Filter
+	Limit  int
+	Offset int
+	Sort   Sort
+	Cursor *Cursor
+}
+
+// Filter chooses contacts.
+type Filter struct {
+	Words   []string          // that every contact contains
 	Equal   map[string]string // the values that fields must have, by the names of the fields
 	Indexed []Indexed         // the values that fields with an index of an administrator must have, the most selective first
 	Times   map[string]string // the stored times that the time filters compare with, by the names of their parameters
-	Cursor  *Cursor
 }
 
 // Sort is an order of contacts; the id breaks ties in the same direction.
@@ -69,20 +75,44 @@ func Sorts() []string { return sorts }
 
 // Filters returns the names of the parameters that choose and order contacts, rather than pages of them.
 func Filters() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(parameters)), func(name string) bool { return slices.Contains([]string{"limit", "offset", "cursor"}, name) })
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(filters)), "sort")))
 }
 
 const defaultSort Sort = "createdAt"
 
-// ParseQuery checks the query parameters of a list. The error is a *fault.Error that names the invalid parameters.
-func ParseQuery(app core.App, values url.Values) (Query, error) {
-	q := Query{Limit: DefaultLimit, Sort: defaultSort}
+// ParseFilters checks query parameters that choose contacts. The error is a *fault.Error that names the invalid parameters.
+func ParseFilters(app core.App, values url.Values) (f Filter, err error) {
 	known, err := withFields(app, values)
 	if err != nil {
+		return Filter{}, err
+	}
+	if faults := known.Read(&f, values); len(faults) > 0 {
+		return Filter{}, fault.InvalidParameters(faults)
+	}
+	slices.SortFunc(f.Indexed, func(a, b Indexed) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.Field, b.Field)) })
+	return f, nil
+}
+
+// ParsePage checks the query parameters of a list: those of ParseFilters, and those of its order and its pages. The error is
+// a *fault.Error that names the invalid parameters.
+func ParsePage(app core.App, values url.Values) (Query, error) {
+	q := Query{Limit: DefaultLimit, Sort: defaultSort}
+	chosen, paged := url.Values{}, url.Values{}
+	for name, given := range values {
+		if pages[name] != nil {
+			paged[name] = given
+		} else {
+			chosen[name] = given
+		}
+	}
+	faults := pages.Read(&q, paged)
+	var invalid *fault.Error
+	var err error
+	if q.Filter, err = ParseFilters(app, chosen); errors.As(err, &invalid) {
+		maps.Copy(faults, invalid.Fields)
+	} else if err != nil {
 		return Query{}, err
 	}
-	faults := known.Read(&q, values)
-	slices.SortFunc(q.Indexed, func(a, b Indexed) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.Field, b.Field)) })
 	if q.Cursor != nil && values.Has("offset") {
 		faults["offset"] = fault.Field{Code: fault.CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
@@ -95,8 +125,8 @@ func ParseQuery(app core.App, values url.Values) (Query, error) {
 	return q, nil
 }
 
-// parameters are the query parameters of a list.
-var parameters = withFilters(wire.Parameters[Query]{
+// pages are the query parameters that order contacts, and choose a page of them.
+var pages = wire.Parameters[Query]{
 	"limit": func(q *Query, s string) *fault.Field {
 		n, wrong := wire.Integer(s, 1)
 		q.Limit = min(n, MaxLimit)
@@ -105,13 +135,6 @@ var parameters = withFilters(wire.Parameters[Query]{
 	"offset": func(q *Query, s string) (wrong *fault.Field) {
 		q.Offset, wrong = wire.Integer(s, 0)
 		return wrong
-	},
-	"q": func(q *Query, s string) *fault.Field {
-		if utf8.RuneCountInString(s) > MaxSearch {
-			return &fault.Field{Code: fault.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
-		}
-		q.Words = strings.Fields(s)
-		return nil
 	},
 	"sort": func(q *Query, s string) *fault.Field {
 		q.Sort = Sort(s)
@@ -128,10 +151,11 @@ var parameters = withFilters(wire.Parameters[Query]{
 		q.Cursor = cursor
 		return nil
 	},
-})
+}
 
-// withFilters adds the parameters that filter by a time, and those that have the name of a field and filter by its value.
-func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
+// filters are the query parameters that choose contacts: by a search, by a time, and by the value of the field with their name.
+var filters = func() wire.Parameters[Filter] {
+	parameters := wire.Parameters[Filter]{"q": readSearch}
 	for _, filter := range timeFilters {
 		parameters[filter.name] = filter.read
 	}
@@ -139,14 +163,23 @@ func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
 		if field.Filter == nil || field.Unindexed {
 			continue
 		}
-		parameters[field.Name] = func(q *Query, s string) *fault.Field {
+		parameters[field.Name] = func(f *Filter, s string) *fault.Field {
 			value, wrong := field.Filter(s)
-			if q.Equal == nil {
-				q.Equal = map[string]string{}
+			if f.Equal == nil {
+				f.Equal = map[string]string{}
 			}
-			q.Equal[field.Name] = value
+			f.Equal[field.Name] = value
 			return wrong
 		}
 	}
 	return parameters
+}()
+
+// readSearch reads the words of a search.
+func readSearch(f *Filter, s string) *fault.Field {
+	if utf8.RuneCountInString(s) > MaxSearch {
+		return &fault.Field{Code: fault.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
+	}
+	f.Words = strings.Fields(s)
+	return nil
 }

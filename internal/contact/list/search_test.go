@@ -237,7 +237,7 @@ func TestSearchInPages(t *testing.T) {
 	values := url.Values{"q": {"CAFE"}, "limit": {"3"}}
 	walked = nil
 	for {
-		query, err := list.ParseQuery(b.App, values)
+		query, err := list.ParsePage(b.App, values)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,16 +23,16 @@ var timeFilters = []timeFilter{
 }
 
 // read reads the parameter. The result is nil if it is valid.
-func (f timeFilter) read(q *Query, s string) *fault.Field {
+func (f timeFilter) read(into *Filter, s string) *fault.Field {
 	// a plus sign of a time zone that was not encoded arrives as a space
 	at, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 	if err != nil {
 		return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 	}
-	if q.Times == nil {
-		q.Times = map[string]string{}
+	if into.Times == nil {
+		into.Times = map[string]string{}
 	}
-	q.Times[f.name] = stamp.Stored(ceilMillisecond(at))
+	into.Times[f.name] = stamp.Stored(ceilMillisecond(at))
 	return nil
 }
 
