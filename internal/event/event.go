@@ -4,7 +4,6 @@ package event
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"contactbase/internal/recordid"
@@ -26,21 +25,48 @@ const (
 	ContactDeleted Kind = "contact.deleted"
 	WebhookPing    Kind = "webhook.ping"
 
-	// Receivers get notices only if they select their kinds.
 	WebhookFailing   Kind = "webhook.failing"
 	WebhookRecovered Kind = "webhook.recovered"
 	WebhookDisabled  Kind = "webhook.disabled"
 	KeyExpiring      Kind = "key.expiring"
 )
 
-// Kinds lists the names of all kinds, in the order in which users see them.
-var Kinds = []string{
-	string(ContactCreated), string(ContactUpdated), string(ContactDeleted), string(WebhookPing),
-	string(WebhookFailing), string(WebhookRecovered), string(WebhookDisabled), string(KeyExpiring),
+// reach says which receivers get the events of a kind, besides those that list it.
+type reach int
+
+const (
+	byDefault reach = iota + 1 // also those without a list of kinds, which existing webhooks are
+	ifListed                   // no others
+)
+
+// kinds has all kinds in the order in which users see them. Each says its reach: a webhook without a list should not
+// receive a kind that its owner did not know.
+var kinds = []struct {
+	kind  Kind
+	reach reach
+}{
+	{ContactCreated, byDefault},
+	{ContactUpdated, byDefault},
+	{ContactDeleted, byDefault},
+	{WebhookPing, ifListed},
+	{WebhookFailing, ifListed},
+	{WebhookRecovered, ifListed},
+	{WebhookDisabled, ifListed},
+	{KeyExpiring, ifListed},
 }
 
-// ByDefault reports whether receivers without a list of kinds get events of the kind: those about contacts.
-func (k Kind) ByDefault() bool { return strings.HasPrefix(string(k), "contact.") }
+// Kinds lists the names of all kinds, in the order in which users see them.
+var Kinds, defaults = func() (names []string, defaults map[Kind]bool) {
+	defaults = map[Kind]bool{}
+	for _, row := range kinds {
+		names = append(names, string(row.kind))
+		defaults[row.kind] = row.reach == byDefault
+	}
+	return names, defaults
+}()
+
+// ByDefault reports whether receivers without a list of kinds get events of the kind.
+func (k Kind) ByDefault() bool { return defaults[k] }
 
 // IDPrefix precedes the record id of an event wherever receivers see it.
 const IDPrefix = "evt_"

@@ -74,6 +74,22 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 	}
 }
 
+// Each kind says whether webhooks without a list of kinds receive it. Whoever adds one decides, and says it here, too: those
+// webhooks exist already, and their receivers may not know the kind.
+func TestKindsSayWhoReceivesThem(t *testing.T) {
+	t.Parallel()
+	byDefault := map[string]bool{
+		"contact.created": true, "contact.updated": true, "contact.deleted": true, "webhook.ping": false,
+		"webhook.failing": false, "webhook.recovered": false, "webhook.disabled": false, "key.expiring": false,
+	}
+	for _, kind := range event.Kinds {
+		want, isSaid := byDefault[kind]
+		if got := event.Kind(kind).ByDefault(); !isSaid || got != want {
+			t.Errorf("%s: by default %v, want %v (said here: %v)", kind, got, want, isSaid)
+		}
+	}
+}
+
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
