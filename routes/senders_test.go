@@ -18,7 +18,7 @@ import (
 // The documented payloads of real senders become the right contacts, by a preset or by common names.
 func TestRealSenders(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../internal/inbound/payload/testdata/*/*.*")
+	files, err := filepath.Glob("../internal/inbound/payload/*/*/*.*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,8 @@ func TestRealSenders(t *testing.T) {
 			if presets[sender] {
 				more["mapping"] = `{"preset":"` + sender + `"}`
 			}
-			body, golden := read(t, file), read(t, file+".golden")
+			body := read(t, file)
+			golden := read(t, filepath.Join("../internal/inbound/payload/testdata", sender, filepath.Base(file)+".golden"))
 			var want struct {
 				Items []struct {
 					Action string

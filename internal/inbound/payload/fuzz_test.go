@@ -18,11 +18,7 @@ import (
 // FuzzDecode decodes anything with any mapping. It must not panic, and the result must be bounded and of the form that the package
 // inbound relies on.
 func FuzzDecode(f *testing.F) {
-	files, err := filepath.Glob("testdata/*/*.*")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range recordedPayloads(f) {
 		body, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -3,6 +3,7 @@ package payload
 import (
 	"embed"
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,13 +11,11 @@ import (
 	"sync"
 )
 
-//go:embed presets/*.json
+//go:embed presets
 var presetFiles embed.FS
 
-//go:embed testdata/*/*
-var recorded embed.FS
-
-// PresetInfo describes a mapping preset. To add one, add a file to presets/ and payloads to testdata/.
+// PresetInfo describes a mapping preset. To add one, add a file and a folder with its sample to presets/, and other recorded
+// payloads to testdata/.
 type PresetInfo struct {
 	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
 	Title   string          `json:"title"`
@@ -25,7 +24,7 @@ type PresetInfo struct {
 	Scheme  string          `json:"scheme"` // how the sender signs, see inbound.Schemes; "" if it does not, or in another way
 	Mapping json.RawMessage `json:"mapping"`
 
-	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of a recorded one
+	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of one in the folder
 	SampleType string `json:"sampleType"` // its content type
 }
 
@@ -43,22 +42,22 @@ func recordedType(name, payload string) string {
 
 // presets reads the files once. They are part of the program, so an invalid one panics; a test reads them all.
 var presets = sync.OnceValue(func() map[string]PresetInfo {
-	files, err := presetFiles.ReadDir("presets")
+	files, err := fs.Glob(presetFiles, "presets/*.json")
 	if err != nil {
 		panic(err)
 	}
 	all := make(map[string]PresetInfo, len(files))
-	for _, f := range files {
-		raw, err := presetFiles.ReadFile("presets/" + f.Name())
+	for _, file := range files {
+		raw, err := presetFiles.ReadFile(file)
 		if err != nil {
 			panic(err)
 		}
 		var p PresetInfo
 		if err := json.Unmarshal(raw, &p); err != nil {
-			panic("payload: preset " + f.Name() + ": " + err.Error())
+			panic("payload: " + file + ": " + err.Error())
 		}
-		p.Name = strings.TrimSuffix(f.Name(), ".json")
-		sample, err := recorded.ReadFile("testdata/" + p.Name + "/" + p.Sample)
+		p.Name = strings.TrimSuffix(filepath.Base(file), ".json")
+		sample, err := presetFiles.ReadFile("presets/" + p.Name + "/" + p.Sample)
 		if err != nil {
 			panic(err)
 		}

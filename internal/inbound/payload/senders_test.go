@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,22 +71,46 @@ func contentTypeOf(t *testing.T, file string, body []byte) string {
 	return ""
 }
 
+// recordedPayloads returns the recorded payloads: the samples of presets, and others. Only the samples are part of the program.
+func recordedPayloads(tb testing.TB) []string {
+	tb.Helper()
+	files, err := filepath.Glob("*/*/*.*")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, ".golden") })
+}
+
+// The program has the presets and a sample of each, and nothing that only tests read.
+func TestEmbeddedPayloads(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("presets/*/*")
+	if err != nil || len(files) != len(Presets()) {
+		t.Errorf("%d presets have the samples %q (%v)", len(Presets()), files, err)
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		if text, err := os.ReadFile(source); err != nil || bytes.Contains(text, []byte("//go:embed "+"testdata")) {
+			t.Errorf("%s embeds testdata (%v)", source, err)
+		}
+	}
+}
+
 // TestSenders compares the recorded payloads (see testdata/README.md) with their expected items. The directory's name is the
 // preset's; one without a preset is read by common names.
 func TestSenders(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*/*.*")
-	if err != nil {
-		t.Fatal(err)
-	}
 	covered := map[string]bool{}
-	for _, file := range files {
+	for _, file := range recordedPayloads(t) {
 		sender := filepath.Base(filepath.Dir(file))
-		if sender == "fuzz" || strings.HasSuffix(file, ".golden") {
+		if sender == "fuzz" {
 			continue
 		}
 		covered[sender] = true
-		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
+		t.Run(sender+"/"+filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			body, err := os.ReadFile(file)
 			if err != nil {
@@ -99,7 +124,7 @@ func TestSenders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden, got := file+".golden", render(t, p)
+			golden, got := filepath.Join("testdata", sender, filepath.Base(file)+".golden"), render(t, p)
 			if *update {
 				if err := os.WriteFile(golden, got, 0o600); err != nil {
 					t.Fatal(err)
@@ -116,7 +141,7 @@ func TestSenders(t *testing.T) {
 	}
 	for _, name := range presetNames() {
 		if !covered[name] {
-			t.Errorf("preset %s has no payload in testdata", name)
+			t.Errorf("preset %s has no recorded payload", name)
 		}
 	}
 }
