@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"contactbase/internal/tempfile"
 )
 
 const (
@@ -35,7 +37,7 @@ const (
 type Reader struct {
 	Sheets []string // the names of the first sheets of the workbook, quoted
 
-	file     *Temporary
+	file     *tempfile.File
 	shared   *shared
 	formats  []format // by the style of a cell
 	from1904 bool
@@ -48,7 +50,7 @@ type Reader struct {
 // the folder, which Close deletes. The error is for the person who made the workbook, unless it is an *fs.PathError. Once ctx ends, the reader
 // returns its error.
 func Open(ctx context.Context, from io.Reader, folder, name string) (_ *Reader, err error) {
-	file, err := NewTemporary(folder)
+	file, err := tempfile.New(folder)
 	if err != nil {
 		return nil, err
 	}

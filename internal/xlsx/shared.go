@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+
+	"contactbase/internal/tempfile"
 )
 
 // shared has the texts that cells share, in a file.
@@ -41,7 +43,7 @@ func (s *shared) add(end uint32) {
 }
 
 // readShared writes the shared texts of a part, if there is one, to the file from begin on.
-func readShared(a archive, part string, file *Temporary, begin int64) (*shared, error) {
+func readShared(a archive, part string, file *tempfile.File, begin int64) (*shared, error) {
 	s := &shared{file: file, begin: begin, writer: bufio.NewWriter(io.NewOffsetWriter(file, begin))}
 	p, err := a.parser(part, maxPart)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,6 +20,7 @@ import (
 	"contactbase/internal/contact/list"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
+	"contactbase/internal/tempfile"
 	"contactbase/internal/tenant"
 	"contactbase/internal/xlsx"
 	"contactbase/routes/envelope"
@@ -77,9 +78,9 @@ func sourceOf(values url.Values) (imports.Source, error) {
 }
 
 // receiveSheet returns the uploaded file once all of it has arrived, and it is its turn to be read. The caller closes it.
-func receiveSheet(e *core.RequestEvent) (*xlsx.Temporary, error) {
+func receiveSheet(e *core.RequestEvent) (*tempfile.File, error) {
 	folder := e.App.DataDir()
-	file, err := xlsx.NewTemporary(folder)
+	file, err := tempfile.New(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write fu
 	case sheet.VCard:
 		contentType = vCardType
 	case sheet.Workbook:
-		file, err := xlsx.NewTemporary(e.App.DataDir())
+		file, err := tempfile.New(e.App.DataDir())
 		if err != nil {
 			return err
 		}
