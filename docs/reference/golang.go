@@ -5,6 +5,8 @@ import (
 	"go/format"
 	"strconv"
 	"strings"
+
+	"contactbase/internal/contact"
 )
 
 // goCalls are the calls of the Go client, by the id of the operation. Names in braces are replaced with the examples of the document.
@@ -115,9 +117,9 @@ func goFields(body node) string {
 	}
 	var out, custom strings.Builder
 	for name, value := range body.pairs() {
-		field, isKnown := map[string]string{"name": "Name", "email": "Email", "phone": "Phone", "company": "Company", "externalId": "ExternalID"}[name]
+		field := strings.ReplaceAll(title(name), "Id", "ID")
 		switch {
-		case !isKnown:
+		case contact.FieldNamed(name) == nil:
 			fmt.Fprintf(&custom, "%q: %s, ", name, value.json(""))
 		case value.isNull():
 			fmt.Fprintf(&out, "\t%s: contactbase.String(\"\"), // no value\n", field)
