@@ -50,7 +50,7 @@ func Bind(app core.App, version string) {
 			Name: extensionName,
 			FS:   extension{scriptFile: script, stylesFile: styles},
 		})
-		e.Router.Bind(revalidate(), keepImagesHome())
+		e.Router.Bind(headers())
 		if err := bindPortal(e, styles); err != nil {
 			return err
 		}
@@ -58,31 +58,23 @@ func Bind(app core.App, version string) {
 	})
 }
 
-// revalidate prevents browsers from running the pages of an older version: PocketBase lets them cache files for 14 days.
-func revalidate() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id: "contactbaseDashboard",
-		Func: func(e *core.RequestEvent) error {
-			if target := e.Request.URL.Path; target == joinedPath || strings.HasPrefix(target, ownPrefix) {
-				e.Response.Header().Set("Cache-Control", "no-cache")
-			}
-			return e.Next()
-		},
-	}
-}
-
 // policy is the content security policy that PocketBase gives the dashboard, except that images come from nowhere else.
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
 	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
-// keepImagesHome prevents the dashboard from loading images from other hosts: a tenant could put one into an editor field, and learn when and
-// from where an admin looks at the contact.
-func keepImagesHome() *hook.Handler[*core.RequestEvent] {
+// headers sets the headers of the dashboard. Its images come from no other host: a tenant could put one into an editor
+// field, and learn when and from where an admin looks at the contact. Browsers do not run the pages of an older version:
+// PocketBase lets them cache files for 14 days.
+func headers() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id: "contactbaseDashboardPolicy",
+		Id: "contactbaseDashboard",
 		Func: func(e *core.RequestEvent) error {
-			if strings.HasPrefix(e.Request.URL.Path, "/_/") {
+			target := e.Request.URL.Path
+			if strings.HasPrefix(target, "/_/") {
 				e.Response.Header().Set("Content-Security-Policy", policy) // PocketBase keeps one that is there
+			}
+			if target == joinedPath || strings.HasPrefix(target, ownPrefix) {
+				e.Response.Header().Set("Cache-Control", "no-cache")
 			}
 			return e.Next()
 		},

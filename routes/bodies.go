@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/order"
+	"contactbase/internal/version"
 	"contactbase/routes/envelope"
 )
 
@@ -27,17 +28,24 @@ func sentBody(e *core.RequestEvent) *body.Body {
 	return body.Of(e.Request)
 }
 
-// boundBodies reads bodies before PocketBase does, which would keep a copy in memory, and decode any size before it
-// looks at its rules: that takes up to fifty times the size. Routes below our prefixes read their own bodies.
-func boundBodies() *hook.Handler[*core.RequestEvent] {
+// pocketBase is what PocketBase's own routes need. It reads bodies before PocketBase does, which would keep a copy in memory,
+// and decode any size before it looks at its rules: that takes up to fifty times the size. Routes below our prefixes read
+// their own bodies.
+func (s *server) pocketBase() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseBoundBodies",
-		Priority: order.BodiesBounded,
+		Id:       pocketBaseMiddlewareID,
+		Priority: order.PocketBaseServed,
 		Func: func(e *core.RequestEvent) error {
-			if sent := sentBody(e); sent != nil && !ours(e.Request.URL.Path) {
+			if ours(e.Request.URL.Path) { // a method that no group of routes has
+				return e.Next()
+			}
+			if sent := sentBody(e); sent != nil {
 				if err := boundBody(e, sent); err != nil {
 					return err
 				}
+			}
+			if e.Request.URL.Path == version.Path {
+				return version.Answer(e, s.Version)
 			}
 			return e.Next()
 		},

@@ -2,12 +2,10 @@ package routes
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/routine"
 
 	"contactbase/internal/fault"
@@ -34,25 +32,6 @@ func bindDrain(app core.App) *drain {
 		}
 	})
 	return d
-}
-
-func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseDrain",
-		Priority: order.RequestsDrained,
-		Func: func(e *core.RequestEvent) error {
-			if !d.begin() {
-				e.Response.Header().Set("Connection", "close")
-				return envelope.Unavailable("The service is shutting down. Try again shortly.", nil)
-			}
-			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // open as long as its page
-				d.end()
-				return e.Next()
-			}
-			defer d.end()
-			return e.Next()
-		},
-	}
 }
 
 func (d *drain) begin() bool {
@@ -103,25 +82,16 @@ func (d *drain) wait(timeout time.Duration) (left int) {
 	return d.running
 }
 
-// refuseWrites makes the API read-only while an older data directory is upgraded. Reads that need tables or columns of the new
-// schema also fail.
-func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
+// readOnly refuses writes while an older data directory is upgraded. Reads that need tables or columns of the new schema also
+// fail.
+func (s *server) readOnly(e *core.RequestEvent) error {
 	const message = "The service is being upgraded and is read-only. Try again shortly."
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseReadOnly",
-		Priority: order.WritesRefused,
-		Func: func(e *core.RequestEvent) error {
-			if !s.ReadOnly() {
-				return e.Next()
-			}
-			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {
-				return envelope.Unavailable(message, nil)
-			}
-			err := e.Next()
-			if err != nil && envelope.FaultOf(err).Code == fault.Internal {
-				return envelope.Unavailable(message, err)
-			}
-			return err
-		},
+	if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {
+		return envelope.Unavailable(message, nil)
 	}
+	err := s.next(e)
+	if err != nil && envelope.FaultOf(err).Code == fault.Internal {
+		return envelope.Unavailable(message, err)
+	}
+	return err
 }

@@ -3,40 +3,28 @@ package routes
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/mails"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
 	"github.com/pocketbase/pocketbase/tools/routine"
 
 	"contactbase/internal/member"
-	"contactbase/internal/order"
 )
 
-// emailChanges handles requests of members to change their email address. It refuses those of portal links. If the address is taken,
-// perhaps by a member of another tenant, it answers as usual but sends nothing. PocketBase checks the address before it calls a hook.
-func emailChanges(app core.App) *hook.Handler[*core.RequestEvent] {
-	app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseEmailChanges",
-		Priority: order.MembersRestricted,
-		Func: func(e *core.RequestEvent) error {
-			if !member.Is(e.Auth) || !strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
-				return e.Next()
-			}
-			if member.IsLink(e.Auth) {
-				return e.ForbiddenError("A portal link may not do this.", nil)
-			}
-			err := e.Next()
-			if isTaken(err) {
-				return e.NoContent(http.StatusNoContent)
-			}
-			return err
-		},
+// changeEmail handles a member's request to change the email address. It refuses that of a portal link. If the address is
+// taken, perhaps by a member of another tenant, it answers as usual but sends nothing. PocketBase checks the address before
+// it calls a hook.
+func changeEmail(e *core.RequestEvent) error {
+	if member.IsLink(e.Auth) {
+		return e.ForbiddenError("A portal link may not do this.", nil)
 	}
+	err := e.Next()
+	if isTaken(err) {
+		return e.NoContent(http.StatusNoContent)
+	}
+	return err
 }
 
 // sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would reveal that nothing is sent.

@@ -2,12 +2,14 @@ package routes
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
 	"github.com/pocketbase/pocketbase/tools/security"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/order"
@@ -15,9 +17,41 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// countMembers limits the requests of members and portal links, below our prefix and in PocketBase's own API. A batch counts as the
-// requests in it.
-func (s *server) countMembers(app core.App) *hook.Handler[*core.RequestEvent] {
+// account is what follows once PocketBase has read the token of a member or superuser, below our prefix for them and in
+// PocketBase's own API. What they write is theirs in the audit log. The requests of members and portal links are limited;
+// they may not send all queries and changes, and each tenant's members read in turn.
+func (s *server) account() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       accountMiddlewareID,
+		Priority: order.AccountKnown,
+		Func: func(e *core.RequestEvent) error {
+			if e.Auth != nil {
+				e.App = audit.As(e.App, audit.ActorOf(e.Auth))
+			}
+			isMember := member.Is(e.Auth)
+			if isMember {
+				if err := s.limits.Visit(e.Request.Context(), e.Auth, 1); err != nil {
+					return err
+				}
+			}
+			if !mayQuery(e, e.Request.URL) {
+				return refuseQuery(e)
+			}
+			switch {
+			case !isMember:
+				return e.Next()
+			case e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead:
+				return s.read(e, member.TenantOf(e.Auth))
+			case strings.HasSuffix(e.Request.URL.Path, "/request-email-change"):
+				return changeEmail(e)
+			}
+			return e.Next()
+		},
+	}
+}
+
+// bindBatchLimit counts a batch of a member as the requests in it.
+func (s *server) bindBatchLimit(app core.App) {
 	app.OnBatchRequest().BindFunc(func(e *core.BatchRequestEvent) error {
 		if more := len(e.Batch) - 1; member.Is(e.Auth) && more > 0 {
 			if err := s.limits.Visit(e.Request.Context(), e.Auth, more); err != nil {
@@ -26,18 +60,6 @@ func (s *server) countMembers(app core.App) *hook.Handler[*core.RequestEvent] {
 		}
 		return e.Next()
 	})
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseCountMembers",
-		Priority: order.MembersLimited,
-		Func: func(e *core.RequestEvent) error {
-			if member.Is(e.Auth) {
-				if err := s.limits.Visit(e.Request.Context(), e.Auth, 1); err != nil {
-					return err
-				}
-			}
-			return e.Next()
-		},
-	}
 }
 
 // answerLimited answers a member's request to PocketBase's API that is over the limit: in the envelope, with PocketBase's own properties

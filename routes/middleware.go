@@ -28,7 +28,6 @@ import (
 )
 
 const (
-	envelopeMiddlewareID     = "contactbaseEnvelope"
 	authorizeMiddlewareID    = "contactbaseAuthorize"
 	countRequestMiddlewareID = "contactbaseCountRequest"
 )
@@ -43,17 +42,17 @@ var (
 	holdsCredential = regexp.MustCompile(credential.KeyPrefix + "|" + credential.TokenPrefix)
 )
 
-// envelope gives every response below our prefixes a request id and every error the envelope, and keeps credentials out of the
-// request log. Elsewhere, errors look like PocketBase's. It runs outside PocketBase's panic recovery and inside its request log, and
-// therefore still returns the error that it has answered.
-func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
+// request is the begin and the end of each request. It gives every response below our prefixes a request id and every error
+// the envelope, and keeps credentials out of the request log. Elsewhere, errors look like PocketBase's. It runs outside
+// PocketBase's panic recovery and inside its request log, and therefore still returns the error that it has answered.
+func (s *server) request() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       envelopeMiddlewareID,
-		Priority: order.ErrorsWritten,
+		Id:       "contactbaseRequest",
+		Priority: order.RequestsBegun,
 		Func: func(e *core.RequestEvent) error {
 			if !ours(e.Request.URL.Path) {
 				sent := sentBody(e)
-				err := e.Next()
+				err := s.serve(e)
 				if sent != nil && err != nil { // PocketBase reports it as an invalid request
 					err = cmp.Or(sent.Err(), err)
 				}
@@ -65,7 +64,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 			}
 			e.Response.Header().Set(requests.IDHeader, id)
 			forbidCaching(e)
-			err := e.Next()
+			err := s.serve(e)
 			if err != nil && !e.Written() {
 				err = s.answerError(e, err)
 			}
@@ -73,6 +72,31 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 			return err
 		},
 	}
+}
+
+// serve runs the rest of a request, unless the program stops or is upgraded.
+func (s *server) serve(e *core.RequestEvent) error {
+	if !s.drain.begin() {
+		e.Response.Header().Set("Connection", "close")
+		return envelope.Unavailable("The service is shutting down. Try again shortly.", nil)
+	}
+	if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // open as long as its page
+		s.drain.end()
+	} else {
+		defer s.drain.end()
+	}
+	if s.ReadOnly() {
+		return s.readOnly(e)
+	}
+	return s.next(e)
+}
+
+// next runs the rest of a request. With a replica, the response waits for it.
+func (s *server) next(e *core.RequestEvent) error {
+	if s.Replica != nil {
+		return s.acknowledge(e)
+	}
+	return e.Next()
 }
 
 // forbidCaching prevents caches from storing responses: they hold personal data and depend on the caller.

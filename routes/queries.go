@@ -8,25 +8,20 @@ import (
 
 	"github.com/ganigeorgiev/fexpr"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/subscriptions"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
-	"contactbase/internal/order"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
 )
 
-const queriesMiddlewareID = "contactbaseQueries"
-
 // membersCollections are the collections whose rules admit members.
 var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName}
 
-// plainQueries keeps everybody but superusers from following relations in the queries of the records API. PocketBase applies a filter to
-// all rows before the rule, so that its duration would tell about other tenants, and a chain of relations can take minutes.
-func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
+// bindQueries restricts queries in batches and of subscribers as mayQuery does.
+func bindQueries(app core.App) {
 	app.OnBatchRequest().BindFunc(func(e *core.BatchRequestEvent) error {
 		for _, request := range e.Batch {
 			target, err := url.Parse(request.URL)
@@ -51,23 +46,15 @@ func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
 		}
 		return e.Next()
 	})
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       queriesMiddlewareID,
-		Priority: order.MembersRestricted,
-		Func: func(e *core.RequestEvent) error {
-			if !mayQuery(e, e.Request.URL) {
-				return refuseQuery(e)
-			}
-			return e.Next()
-		},
-	}
 }
 
 func refuseQuery(e *core.RequestEvent) error {
 	return e.BadRequestError("Filter and sort by the collection's own fields, and expand only tenant. Superusers may follow other relations.", nil)
 }
 
-// mayQuery reports whether a request of the records API may have the parameters of its URL.
+// mayQuery reports whether a request of the records API may have the parameters of its URL: only superusers may follow
+// relations. PocketBase applies a filter to all rows before the rule, so that its duration would tell about other tenants,
+// and a chain of relations can take minutes.
 func mayQuery(e *core.RequestEvent, target *url.URL) bool {
 	name, found := collectionIn(target.Path)
 	if !found || e.HasSuperuserAuth() || target.RawQuery == "" {

@@ -1,29 +1,11 @@
 package routes
 
 import (
-	"net/http"
-
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/member"
-	"contactbase/internal/order"
 	"contactbase/routes/limit"
 )
-
-// memberReads gives each member's GET request its turn to read, on our routes and PocketBase's.
-func (s *server) memberReads() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseMemberReads",
-		Priority: order.MembersRead,
-		Func: func(e *core.RequestEvent) error {
-			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead || !member.Is(e.Auth) {
-				return e.Next()
-			}
-			return s.read(e, member.TenantOf(e.Auth))
-		},
-	}
-}
 
 // keyReads gives a key's request its turn to read.
 func (s *server) keyReads() *hook.Handler[*core.RequestEvent] {

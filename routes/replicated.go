@@ -7,53 +7,45 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/fault"
-	"contactbase/internal/order"
 	"contactbase/internal/replica"
 	"contactbase/routes/envelope"
 	"contactbase/routes/route"
 )
 
-// acknowledge delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
+// acknowledge runs the rest of a request. It delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
 // themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet. A read only requires
 // that this machine still serves after it, because a machine that has been replaced has old data.
-func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseAcknowledge",
-		Priority: order.ResponsesHeld,
-		Func: func(e *core.RequestEvent) error {
+func (s *server) acknowledge(e *core.RequestEvent) error {
+	if err := s.Replica.Holds(); err != nil {
+		return replaced(err)
+	}
+	held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error {
+		if err := s.Replica.Acknowledge(e.Request.Context()); err != nil {
+			return unreplicated(err)
+		}
+		return nil
+	}}
+	if e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead {
+		held.acknowledge = func() error {
 			if err := s.Replica.Holds(); err != nil {
 				return replaced(err)
 			}
-			held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error {
-				if err := s.Replica.Acknowledge(e.Request.Context()); err != nil {
-					return unreplicated(err)
-				}
-				return nil
-			}}
-			if e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead {
-				held.acknowledge = func() error {
-					if err := s.Replica.Holds(); err != nil {
-						return replaced(err)
-					}
-					return nil
-				}
-			}
-			e.Response = held
-			err := e.Next()
-			e.Response = held.ResponseWriter
-			if err != nil && !held.started && waits(statusIn(e, err)) {
-				held.refused = held.acknowledge()
-			}
-			if held.refused != nil {
-				return held.refused
-			}
-			return err
-		},
+			return nil
+		}
 	}
+	e.Response = held
+	err := e.Next()
+	e.Response = held.ResponseWriter
+	if err != nil && !held.started && waits(statusIn(e, err)) {
+		held.refused = held.acknowledge()
+	}
+	if held.refused != nil {
+		return held.refused
+	}
+	return err
 }
 
 // waits reports whether a response with this status may reflect stored data: a success, or an error found in the data. Requests

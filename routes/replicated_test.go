@@ -84,11 +84,14 @@ func TestResponsesWaitForTheReplica(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &server{Config: route.Config{Replica: c.replica}}
+			s := &server{
+				Config: route.Config{Replica: c.replica, ReadOnly: func() bool { return false }},
+				drain:  &drain{empty: make(chan struct{})},
+			}
 			r := router.NewRouter(func(w http.ResponseWriter, request *http.Request) (*core.RequestEvent, router.EventCleanupFunc) {
 				return &core.RequestEvent{Event: router.Event{Response: w, Request: request}}, nil
 			})
-			r.Bind(s.envelope(), s.acknowledge())
+			r.Bind(s.request())
 			r.Route(c.method, path, c.handle)
 			served, err := r.BuildMux()
 			if err != nil {

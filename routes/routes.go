@@ -10,16 +10,15 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/audit"
 	"contactbase/internal/body"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/mcp"
+	"contactbase/internal/member"
 	"contactbase/internal/order"
 	"contactbase/internal/requests"
-	"contactbase/internal/version"
 	"contactbase/routes/feed"
 	"contactbase/routes/integrations"
 	"contactbase/routes/limit"
@@ -47,6 +46,7 @@ type server struct {
 	document *document
 	models   *mcp.Server
 	feed     *feed.Feed
+	drain    *drain
 }
 
 // Bind registers all routes and middlewares.
@@ -75,17 +75,16 @@ func Bind(app core.App, config route.Config) {
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
+			drain:    drain,
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
-		e.Router.Bind(s.countMembers(app), plainQueries(app), emailChanges(app), boundBodies(), s.memberReads())
-		if config.Replica != nil {
-			e.Router.Bind(s.acknowledge())
-		}
-		observer, err := requests.Observe(config.Registerer, config.Log, ours, s.countCall)
+		observer, err := requests.Observe(config.Registerer, config.Log, refusals, s.countCall)
 		if err != nil {
 			return fmt.Errorf("registering the metrics of requests: %w", err)
 		}
-		e.Router.Bind(observer)
+		e.Router.Bind(observer, s.request(), s.account(), s.pocketBase())
+		s.bindBatchLimit(app)
+		bindQueries(app)
+		app.OnRecordRequestEmailChangeRequest(member.CollectionName).BindFunc(sendLater)
 		s.bindRoutes(e)
 		s.bindDocs(e)
 		if err := e.Next(); err != nil {
@@ -96,12 +95,20 @@ func Bind(app core.App, config route.Config) {
 	})
 }
 
+const (
+	accountMiddlewareID    = "contactbaseAccount"
+	pocketBaseMiddlewareID = "contactbasePocketBase"
+)
+
+// accounts are the layers of routes that admit members or superusers by PocketBase's tokens.
+var accounts = []string{apis.DefaultLoadAuthTokenMiddlewareId, accountMiddlewareID}
+
 // bindRoutes registers the routes.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	s.group(e, apiPrefix, retryOutdated(s.apiRoutes())...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
-	s.group(e, inboundPrefix, s.inboundRoutes()...).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, apiPrefix, retryOutdated(s.apiRoutes())...).Unbind(accounts...)
+	s.group(e, externalPrefix).Unbind(accounts...) // the only version
+	s.group(e, inboundPrefix, s.inboundRoutes()...).Unbind(accounts...)
+	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(accounts...)
 	s.group(e, adminPrefix, retryOutdated(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
 }
 
@@ -133,8 +140,7 @@ func (s *server) inboundRoutes() []route.Route {
 // answers. There are no CORS headers: a key never belongs in a browser.
 func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route) group {
 	g := e.Router.Group(prefix)
-	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
-	g.Bind(apis.SkipSuccessActivityLog())
+	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId, pocketBaseMiddlewareID, member.SignInsID)
 	for _, r := range routes {
 		g.Route(r.Method, r.Path, r.Handle).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
 		s.known.HandleFunc(r.Method+" "+prefix+r.Path, func(http.ResponseWriter, *http.Request) {})

@@ -95,7 +95,7 @@ func bindHealth(app core.App, monitor *health.Monitor) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		for path, answer := range healthHandlers(monitor) {
 			e.Router.GET(path, apis.WrapStdHandler(answer)).
-				Unbind(apis.DefaultActivityLoggerMiddlewareId, apis.DefaultLoadAuthTokenMiddlewareId, requests.RefusalsID, requests.ObserverID)
+				Unbind(apis.DefaultActivityLoggerMiddlewareId, apis.DefaultLoadAuthTokenMiddlewareId, requests.ObserverID)
 		}
 		return e.Next()
 	})

@@ -5,10 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"contactbase/internal/order"
-
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
 // acting is an app that acts for someone. PocketBase passes no context from a request to the hooks of a record. This app does: its writes
@@ -24,20 +21,6 @@ func As(app core.App, actor Actor) core.App {
 		app = a.App
 	}
 	return &acting{app, actor}
-}
-
-// Middleware makes the app of an authenticated request act for its actor.
-func Middleware() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseActor",
-		Priority: order.ActorKnown,
-		Func: func(e *core.RequestEvent) error {
-			if e.Auth != nil {
-				e.App = As(e.App, ActorOf(e.Auth))
-			}
-			return e.Next()
-		},
-	}
 }
 
 type contextKey struct{}

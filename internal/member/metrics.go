@@ -53,10 +53,13 @@ func NewMetrics(app core.App) []prometheus.Collector {
 	return []prometheus.Collector{signIns, links}
 }
 
+// SignInsID is the id of the middleware that counts sign-ins, for routes that unbind it.
+const SignInsID = "contactbaseCountSignIns"
+
 // countSignIns counts sign-ins, also those that PocketBase refuses before it calls a hook.
 func countSignIns(signIns *prometheus.CounterVec) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseCountSignIns",
+		Id:       SignInsID,
 		Priority: order.SignInsCounted,
 		Func: func(e *core.RequestEvent) error {
 			method, isSignIn := strings.CutPrefix(e.Request.Pattern, signInRoute)

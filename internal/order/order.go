@@ -41,33 +41,23 @@ const (
 	PublicFiles = 1000
 )
 
-// Request: middleware runs from the outside to the inside. Checks of a route's scope, limit and text come last.
+// Request: middleware runs from the outside to the inside. Checks of a route's scope, limit and text come last. A test
+// counts the layers, and those that only concern PocketBase's own routes are not bound to ours.
 const (
-	// RefusalsCounted is directly inside PocketBase's request log: a flood of refused requests must not fill it.
-	RefusalsCounted = apis.DefaultActivityLoggerMiddlewarePriority + 1
-
-	// RequestsObserved measures and logs a request with its final status.
-	RequestsObserved = apis.DefaultPanicRecoverMiddlewarePriority - 8 + iota
-	// ErrorsWritten gives the response a request ID, and an error its envelope.
-	ErrorsWritten
-	// RequestsDrained counts running requests, and refuses new ones while the program stops.
-	RequestsDrained
-	// WritesRefused makes the API read-only during an upgrade.
-	WritesRefused
-	// ResponsesHeld holds a response back until the replica has what it reports. PocketBase's recovery from panics comes next.
-	ResponsesHeld
+	// RequestsObserved measures and logs a request with its final status. It is directly inside PocketBase's request log,
+	// which a flood of refused requests must not fill.
+	RequestsObserved = apis.DefaultActivityLoggerMiddlewarePriority + 1 + iota
+	// RequestsBegun is the begin and the end of a request. It gives the response a request ID, and an error its envelope. It
+	// refuses requests while the program stops, and writes during an upgrade, and holds a response back until the replica has
+	// what it reports. PocketBase's recovery from panics comes next.
+	RequestsBegun
 )
 
 // Identity: PocketBase has read the token of a member or superuser.
 const (
-	// ActorKnown notes the actor for the audit log.
-	ActorKnown = apis.DefaultLoadAuthTokenMiddlewarePriority + 1 + iota
-	// MembersLimited counts the requests of members.
-	MembersLimited
-	// MembersRestricted refuses queries and changes that only superusers may send.
-	MembersRestricted
-	// MembersRead lets each tenant's members read in turn.
-	MembersRead
+	// AccountKnown notes the actor for the audit log. It counts the requests of members, refuses queries and changes that
+	// only superusers may send, and lets each tenant's members read in turn.
+	AccountKnown = apis.DefaultLoadAuthTokenMiddlewarePriority + 1
 
 	// SignInsCounted is outside PocketBase's rate limit, to count also what that refuses.
 	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 2
@@ -75,8 +65,9 @@ const (
 	AddressesMasked = apis.DefaultRateLimitMiddlewarePriority - 1
 	// AddressesRestored is directly inside it: all others see the client's address.
 	AddressesRestored = apis.DefaultRateLimitMiddlewarePriority + 1
-	// BodiesBounded reads the bodies of requests to PocketBase, directly outside its limit.
-	BodiesBounded = apis.DefaultBodyLimitMiddlewarePriority - 1
+	// PocketBaseServed reads the bodies of requests to PocketBase's own routes, directly outside its limit, and adds the
+	// version to its health check.
+	PocketBaseServed = apis.DefaultBodyLimitMiddlewarePriority - 1
 )
 
 // Record: a record was written.

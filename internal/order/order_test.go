@@ -43,11 +43,11 @@ func TestPocketBase(t *testing.T) {
 		"open":  {DirectoryLocked, DirectoryBackedUp, Opened},
 		"start": {SocketInherited, StartAwaited, LogPrinted, ReplicaStarts, Serving, PublicFiles},
 		"request": {
-			apis.DefaultCorsMiddlewarePriority, apis.DefaultActivityLoggerMiddlewarePriority, RefusalsCounted,
-			RequestsObserved, ErrorsWritten, RequestsDrained, WritesRefused, ResponsesHeld, apis.DefaultPanicRecoverMiddlewarePriority,
-			apis.DefaultLoadAuthTokenMiddlewarePriority, ActorKnown, MembersLimited, MembersRestricted, MembersRead,
+			apis.DefaultCorsMiddlewarePriority, apis.DefaultActivityLoggerMiddlewarePriority,
+			RequestsObserved, RequestsBegun, apis.DefaultPanicRecoverMiddlewarePriority,
+			apis.DefaultLoadAuthTokenMiddlewarePriority, AccountKnown,
 			apis.DefaultSuperuserIPsWhitelistMiddlewarePriority, SignInsCounted, AddressesMasked, apis.DefaultRateLimitMiddlewarePriority, AddressesRestored,
-			BodiesBounded, apis.DefaultBodyLimitMiddlewarePriority,
+			PocketBaseServed, apis.DefaultBodyLimitMiddlewarePriority,
 		},
 		"backup": {BackupNoticed, BackupCounted, 0, BackupReplaced},
 		"stop": {

@@ -68,11 +68,15 @@ func CodeOf(e *core.RequestEvent) string {
 	return code
 }
 
-// Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one. The route is the pattern,
-// never the path, which may contain a token. Requests whose path is not ours are counted together. Observe calls answered with each request,
-// the status of its response, and how long it took: 0 if it waited for events. The registerer and the log may be nil.
+// ObserverID is the id of the middleware, for routes that unbind it.
+const ObserverID = "contactbaseObserveRequests"
+
+// Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one. The
+// route is the pattern, never the path, which may contain a token. Requests whose path is not ours are counted together.
+// Observe calls answered with each request, the status of its response, and how long it took: 0 if it waited for events.
+// The registerer and the log may be nil.
 func Observe(
-	registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool, answered func(e *core.RequestEvent, status int, took time.Duration),
+	registerer prometheus.Registerer, log *slog.Logger, refusals *Refusals, answered func(e *core.RequestEvent, status int, took time.Duration),
 ) (*hook.Handler[*core.RequestEvent], error) {
 	m, err := newMetrics(registerer)
 	if err != nil {
@@ -82,9 +86,9 @@ func Observe(
 		Id:       ObserverID,
 		Priority: order.RequestsObserved,
 		Func: func(e *core.RequestEvent) error {
-			began := time.Now()
-			pattern, kind := e.Request.Pattern, kind{method: "other", route: "other"}
-			if ours(e.Request.URL.Path) {
+			began, response := time.Now(), e.Response // which compression may wrap
+			pattern, isOurs, kind := e.Request.Pattern, refusals.ours(e.Request.URL.Path), kind{method: "other", route: "other"}
+			if isOurs {
 				kind.method, kind.route = KnownMethod(e.Request.Method), pattern
 			}
 			err := e.Next()
@@ -92,9 +96,9 @@ func Observe(
 			if waited {
 				took = 0
 			}
-			kind.status = statusOf(e, err)
-			answered(e, kind.status, took)
-			if kind.status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
+			status := statusOf(e, err)
+			answered(e, status, took)
+			if kind.status = status; status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
 				kind.status = statusGone
 			}
 			series := m.seriesOf(kind)
@@ -105,7 +109,7 @@ func Observe(
 			if log != nil && (kind.status >= http.StatusBadRequest || took >= slowAfter) {
 				write(log, e, err, pattern, kind.status, took)
 			}
-			return err
+			return refusals.keepOut(e, response, status, isOurs, err)
 		},
 	}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"contactbase/internal/visitor"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/pocketbase/pocketbase/tools/router"
 )
 
@@ -23,12 +22,6 @@ const (
 	maxClients     = 1024 // clients that are counted separately in a window
 	maxFailureRows = 60   // failures of the server with a row of their own in a window
 	otherClients   = "others"
-)
-
-// The ids of the middlewares, for routes that unbind them.
-const (
-	RefusalsID = "contactbaseRefusals"
-	ObserverID = "contactbaseObserveRequests"
 )
 
 // skipSuccessLog is the key in the request's store that makes PocketBase skip the log entry of a successful request. PocketBase does not
@@ -62,42 +55,33 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
 		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
-	order.OnStop(app, RefusalsID, order.WorkersEnd, r.flush)
+	order.OnStop(app, "contactbaseRefusals", order.WorkersEnd, r.flush)
 	return r
 }
 
-// Middleware keeps counted requests, and successful reads of guests, out of PocketBase's log. Refused requests of superusers to PocketBase's
-// own routes are logged, because the dashboard shows them.
-func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       RefusalsID,
-		Priority: order.RefusalsCounted,
-		Func: func(e *core.RequestEvent) error {
-			response := e.Response // compression may wrap it
-			err := e.Next()
-			status := statusOf(e, err)
-			guest := e.Auth == nil || r.ours(e.Request.URL.Path)
-			switch {
-			case status >= http.StatusInternalServerError:
-				if r.logsFailure() {
-					return err
-				}
-			case status >= http.StatusBadRequest:
-				if !guest {
-					return err
-				}
-			default:
-				if guest && (e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead) {
-					e.Set(skipSuccessLog, true)
-				}
-				return err
-			}
-			r.count(clientOf(e), status, e.Request.Pattern)
+// keepOut keeps counted requests, successful requests to our paths, and those of guests to read others, out of PocketBase's
+// log. It returns the error that the log shows. Refused requests of superusers to PocketBase's own routes are logged,
+// because the dashboard shows them.
+func (r *Refusals) keepOut(e *core.RequestEvent, response http.ResponseWriter, status int, isOurs bool, err error) error {
+	switch {
+	case status >= http.StatusInternalServerError:
+		if r.logsFailure() {
+			return err
+		}
+	case status >= http.StatusBadRequest:
+		if e.Auth != nil && !isOurs {
+			return err
+		}
+	default:
+		if isOurs || e.Auth == nil && (e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead) {
 			e.Set(skipSuccessLog, true)
-			router.ErrorHandler(response, e.Request, err) // unless there is a response already
-			return nil
-		},
+		}
+		return err
 	}
+	r.count(clientOf(e), status, e.Request.Pattern)
+	e.Set(skipSuccessLog, true)
+	router.ErrorHandler(response, e.Request, err) // unless there is a response already
+	return nil
 }
 
 // clientOf returns the IP address of the client, or the network of an IPv6 address, which belongs to one client. It returns "" if the settings

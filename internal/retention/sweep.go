@@ -95,7 +95,7 @@ func sweepInTurns(
 	return over, failed
 }
 
-// record deletes the dependents of a record, and then notes that there are none.
+// record deletes the dependents of a record, and then the note of its deletion.
 func (s sweep) record(collection string) (err error) {
 	switch collection {
 	case tenant.CollectionName:

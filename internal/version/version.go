@@ -11,7 +11,6 @@ import (
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
 // Path is the path of the health check, a route of PocketBase.
@@ -27,32 +26,24 @@ type health struct {
 	Data    map[string]any `json:"data"`
 }
 
-// Middleware returns a middleware that adds the version to the response at Path.
-func Middleware(version string) *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id: "contactbaseVersion",
-		Func: func(e *core.RequestEvent) error {
-			if e.Request.URL.Path != Path {
-				return e.Next()
-			}
-			response, recorded := e.Response, httptest.NewRecorder()
-			e.Response = recorded
-			err := apis.SkipSuccessActivityLog().Func(e) // supervisors call it often
-			e.Response = response
-			if err != nil {
-				return err
-			}
-			var found health
-			if err := json.Unmarshal(recorded.Body.Bytes(), &found); err != nil {
-				return fmt.Errorf("reading the response at %s: %w", Path, err)
-			}
-			if found.Data == nil {
-				found.Data = map[string]any{}
-			}
-			found.Data["version"] = version
-			return e.JSON(recorded.Code, found)
-		},
+// Answer runs the rest of a request to Path, and adds the version to its response.
+func Answer(e *core.RequestEvent, version string) error {
+	response, recorded := e.Response, httptest.NewRecorder()
+	e.Response = recorded
+	err := apis.SkipSuccessActivityLog().Func(e) // supervisors call it often
+	e.Response = response
+	if err != nil {
+		return err
 	}
+	var found health
+	if err := json.Unmarshal(recorded.Body.Bytes(), &found); err != nil {
+		return fmt.Errorf("reading the response at %s: %w", Path, err)
+	}
+	if found.Data == nil {
+		found.Data = map[string]any{}
+	}
+	found.Data["version"] = version
+	return e.JSON(recorded.Code, found)
 }
 
 // Ask returns the version of the installation at a base URL such as http://127.0.0.1:8090, or an error if it does not respond.
