@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/contact/custom"
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
@@ -121,7 +120,7 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 	}
 	var err error
 	var wrong fault.Fields
-	if item.Changes, err = contact.ParseChanges(app, fields); errors.As(err, &wrong) && !custom.MayBeOutdated(app, err) {
+	if item.Changes, err = contact.ParseChanges(app, fields); errors.As(err, &wrong) {
 		return fault.InvalidContact(wrong)
 	}
 	if err != nil {

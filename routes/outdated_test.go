@@ -82,7 +82,19 @@ func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 					t.Errorf("%s is lost: %s, %s", tc.here, created.Body, changed.Body)
 				}
 			}
+			batch := func(field string) *testkit.Answer {
+				t.Helper()
+				return expect(200, "POST", contactsPath+"/batch", `{"items":[{"action":"create","contact":{"name":"New","`+field+`":"x"}}]}`)
+			}
+			if tc.here != "" {
+				if got := batch(tc.here); got.Data()["created"] != 1.0 {
+					t.Errorf("a batch gives %s", got.Body)
+				}
+			}
 			if tc.gone != "" {
+				if got := batch(tc.gone); got.Data()["failed"] != 1.0 || !strings.Contains(string(got.Body), "unknown_field") {
+					t.Errorf("a batch gives %s", got.Body)
+				}
 				for method, target := range map[string]string{"POST": contactsPath, "PATCH": path} {
 					if got := expect(400, method, target, `{"name":"New","`+tc.gone+`":"x"}`); got.FieldCode(tc.gone) != "unknown_field" {
 						t.Errorf("%s gives %s", method, got.Body)

@@ -11,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/body"
-	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/idempotency"
@@ -105,11 +104,11 @@ var accounts = []string{apis.DefaultLoadAuthTokenMiddlewareId, accountMiddleware
 
 // bindRoutes registers the routes.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	s.group(e, apiPrefix, retryOutdated(s.apiRoutes())...).Unbind(accounts...)
+	s.group(e, apiPrefix, s.apiRoutes()...).Unbind(accounts...)
 	s.group(e, externalPrefix).Unbind(accounts...) // the only version
 	s.group(e, inboundPrefix, s.inboundRoutes()...).Unbind(accounts...)
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(accounts...)
-	s.group(e, adminPrefix, retryOutdated(integrations.Routes(s.Config, s.lists, s.mergeTenantContacts))...)
+	s.group(e, adminPrefix, integrations.Routes(s.Config, s.lists, s.mergeTenantContacts)...)
 }
 
 // apiRoutes are the routes of integrators.
@@ -122,7 +121,7 @@ func (s *server) apiRoutes() []route.Route {
 		route.New("GET", "/contacts/{id}", s.readContact, read),
 		route.New("PATCH", "/contacts/{id}", s.updateContact, write),
 		route.New("POST", "/contacts/batch", s.writeContacts, route.Middlewares{mayWrite, s.countBatch()}),
-		route.New("POST", "/contacts/{id}/merge", s.mergeContacts, write),
+		route.New("POST", "/contacts/{id}/merge", route.WithCurrentFields(s.mergeContacts), write),
 		route.New("PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write),
 		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, route.Middlewares{mayRead, counted}), // it waits for events, and reads in between
 	}
@@ -152,22 +151,6 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 		g.Route(method, "/{rest...}", s.unknown).Bind(requireUTF8())
 	}
 	return group{g}
-}
-
-// retryOutdated returns routes whose handlers run again if they meet an outdated collection: see custom.RetryOutdated. Inbound routes
-// repeat only receive: the rest has counted the call, and may have stored it.
-func retryOutdated(routes []route.Route) []route.Route {
-	for i, r := range routes {
-		routes[i].Handle = func(e *core.RequestEvent) error {
-			app := e.App
-			defer func() { e.App = app }()
-			return custom.RetryOutdated(app, func(app core.App) error {
-				e.App = app
-				return r.Handle(e)
-			})
-		}
-	}
-	return routes
 }
 
 // outside returns a path as callers reach it: below the path of the Application URL, which a proxy may have added.

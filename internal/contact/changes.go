@@ -16,7 +16,15 @@ type Changes map[string]any
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
 // The error is a fault.Fields if the input is invalid.
-func ParseChanges(app core.App, input map[string]any) (Changes, error) {
+func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
+	err = custom.RetryOutdated(app, func(app core.App) error {
+		changes, err = parseChanges(app, input)
+		return err
+	})
+	return changes, err
+}
+
+func parseChanges(app core.App, input map[string]any) (Changes, error) {
 	s, err := schemaFor(app)
 	if err != nil {
 		return nil, err

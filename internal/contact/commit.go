@@ -9,13 +9,14 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 )
 
-// Request is what a caller does to the contacts of a tenant in one transaction. Check and Finish may be called twice, and must not change
-// anything themselves.
+// Request is what a caller does to the contacts of a tenant in one transaction. Check and Finish may be called more than once, and must not
+// change anything themselves.
 type Request struct {
 	Tenant string
 	Items  []Item
@@ -30,8 +31,56 @@ type Request struct {
 // ShortRequest is how many items are written in a few milliseconds, so that they may share a commit with others.
 const ShortRequest = 20
 
-// Commit plans the items and writes them. The error is ErrNoTenant if the tenant was deleted. ctx is that of sqlite.Transact.
+// Commit plans the items and writes them, once more if it meets an outdated collection: see custom.RetryOutdated. The error is ErrNoTenant if
+// the tenant was deleted. ctx is that of sqlite.Transact.
 func (r *Request) Commit(ctx context.Context, app core.App) error {
+	return custom.RetryOutdated(app, func(app core.App) error {
+		current, err := r.current(app)
+		if err != nil {
+			return err
+		}
+		return current.commit(ctx, app)
+	})
+}
+
+// current returns the request for the current fields. The items may have been read with newer or older ones than those of the app: an item with
+// an unknown field is invalid, unless the app's collection may be outdated.
+func (r *Request) current(app core.App) (*Request, error) {
+	s, err := schemaFor(app)
+	if err != nil {
+		return nil, err
+	}
+	current := *r
+	for i := range r.Items {
+		faults := s.unknown(r.Items[i].Changes)
+		if faults == nil {
+			continue
+		}
+		if custom.MayBeOutdated(app, faults) {
+			return nil, faults
+		}
+		if &current.Items[0] == &r.Items[0] {
+			current.Items = slices.Clone(r.Items)
+		}
+		current.Items[i].Wrong = fault.InvalidContact(faults)
+	}
+	return &current, nil
+}
+
+// unknown returns the errors of changes to fields that the schema does not have, nil if none.
+func (s *schema) unknown(changes Changes) (faults fault.Fields) {
+	for name := range changes {
+		if FieldNamed(name) == nil && s.customField(name) == nil {
+			if faults == nil {
+				faults = fault.Fields{}
+			}
+			faults[name] = unknownField
+		}
+	}
+	return faults
+}
+
+func (r *Request) commit(ctx context.Context, app core.App) error {
 	if len(r.Items) == 1 && r.Items[0].Action != Delete {
 		return r.commitOne(ctx, app)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 )
@@ -72,13 +73,16 @@ func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, 
 }
 
 // Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a contact c that it has to
-// select. It may be called twice.
+// select. It may be called several times, also because the collection was outdated: see custom.RetryOutdated.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
-	s, err := schemaFor(app)
-	if err != nil {
-		return nil, err
-	}
-	return s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
+	err = custom.RetryOutdated(app, func(app core.App) error {
+		s, err := schemaFor(app)
+		if err == nil {
+			found, err = s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
+		}
+		return err
+	})
+	return found, err
 }
 
 // query is Select with a reader, and with the admin's fields to read.

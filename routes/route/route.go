@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/body"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
@@ -31,6 +32,19 @@ type Route struct {
 // New returns a row.
 func New(method, path string, handle func(*core.RequestEvent) error, scope Scope) Route {
 	return Route{method, path, handle, scope}
+}
+
+// WithCurrentFields returns a handler that runs again if it meets an outdated collection: see custom.RetryOutdated. Reads of contacts and
+// contact.Request.Commit do so themselves; what plans with the fields in other ways, and in several steps, needs this.
+func WithCurrentFields(handle func(*core.RequestEvent) error) func(*core.RequestEvent) error {
+	return func(e *core.RequestEvent) error {
+		app := e.App
+		defer func() { e.App = app }()
+		return custom.RetryOutdated(app, func(app core.App) error {
+			e.App = app
+			return handle(e)
+		})
+	}
 }
 
 // Scope says who may call a route.
