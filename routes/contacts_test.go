@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -257,4 +258,16 @@ func linkTarget(link string) string {
 		return ""
 	}
 	return target
+}
+
+// A page has its length, however large it is: chunks would take a packet more.
+func TestPagesHaveALength(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	for range 10 {
+		client.Do("POST", contactsPath, `{"name":"Ada","company":"`+strings.Repeat("x", 250)+`"}`)
+	}
+	if got := client.Do("GET", contactsPath, ""); got.Header.Get("Content-Length") != strconv.Itoa(len(got.Body)) || len(got.Body) < 4096 {
+		t.Errorf("a page of %d bytes has the length %q", len(got.Body), got.Header.Get("Content-Length"))
+	}
 }
