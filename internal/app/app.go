@@ -128,6 +128,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	sqlite.Bind(a.App)
 	backup.Bind(a.App)
 	hooks.Bind(a.App, config.Bounds, a.Sender, a.wake)
+	warnOfBounds(a.App, config.Bounds)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)
@@ -155,6 +156,17 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	bindHealth(a.App, monitor)
 	bindMetrics(a.App, config.MetricsAddr, registry, monitor)
 	bindProfiles(a.App, config.DebugAddr)
+}
+
+// warnOfBounds logs a warning, while the program serves, if a setting counts as less than what it says.
+func warnOfBounds(app core.App, bounds tenant.Bounds) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if bounds.Webhooks > tenant.MaxWebhooks {
+			e.App.Logger().Warn("--maxWebhooks counts as the most webhooks that a tenant may have; those that it has above stay",
+				"maxWebhooks", bounds.Webhooks, "most", tenant.MaxWebhooks)
+		}
+		return e.Next()
+	})
 }
 
 func newSender(config Config, publisher *broker.Broker) *delivery.Sender {

@@ -11,10 +11,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/app"
 	"contactbase/internal/credential"
+	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
@@ -91,6 +93,45 @@ func TestPrintedLog(t *testing.T) {
 	}
 	if all := fmt.Sprint(got); strings.Contains(all, "secret") || strings.Contains(all, key) {
 		t.Errorf("the log says %s", all)
+	}
+}
+
+// A larger bound of webhooks counts as the most that there may be. The program serves, and says so.
+func TestBoundOfWebhooks(t *testing.T) {
+	t.Parallel()
+	printed := &lines{}
+	bounds := tenant.DefaultBounds
+	bounds.Webhooks = 5_000
+	a := open(t, app.Config{Bounds: bounds, Log: app.NewLog(printed, true, slog.LevelInfo)})
+	acme := testkit.Tenant(t, a, "Acme")
+	testkit.Serve(t, a)
+	if got := printed.all(t); len(got) != 1 || got[0]["level"] != "WARN" || !strings.HasPrefix(fmt.Sprint(got[0]["msg"]), "--maxWebhooks ") {
+		t.Errorf("the log says %v", got)
+	}
+	add := func(n int, id string) {
+		testkit.Execute(t, a, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
+			INSERT INTO webhooks (id, tenant, url) SELECT {:id} || printf('%014d', i), {:tenant}, 'https://hooks.example.com' FROM n`,
+			dbx.Params{"n": n, "id": id, "tenant": acme})
+	}
+	add(199, "a")
+	testkit.Record(t, a, "webhooks", map[string]any{"tenant": acme, "url": "https://hooks.example.com"})
+	add(100, "b") // of an earlier version
+	webhooks, err := a.FindCollectionByNameOrId("webhooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := core.NewRecord(webhooks)
+	one.Load(map[string]any{"tenant": acme, "url": "https://hooks.example.com"})
+	if err := a.Save(one); err == nil || !strings.HasSuffix(err.Error(), "The tenant can have at most 200 webhooks. Delete some..") {
+		t.Errorf("one more is answered with %v", err)
+	}
+	kept, err := a.FindRecordById("webhooks", "b"+fmt.Sprintf("%014d", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Set("name", "one of 300")
+	if err := a.Save(kept); err != nil {
+		t.Errorf("a change of one that is there is answered with %v", err)
 	}
 }
 

@@ -22,6 +22,10 @@ type Bounds struct {
 // DefaultBounds are the bounds of an installation without settings for them.
 var DefaultBounds = Bounds{Keys: 100, Webhooks: 100, Inbound: 100, Members: 500}
 
+// MaxWebhooks is what a larger Bounds.Webhooks counts as: one write of the fan-out takes the deliveries of an event to
+// so many.
+const MaxWebhooks = 200
+
 // The bounds that no setting raises.
 const (
 	maxEndedKeys = 1_000
@@ -39,13 +43,15 @@ type bound struct {
 	records    string // what counts, in errors
 	remedy     string // what makes room, in errors
 	flag       string // the flag that raises the bound, "" for none
+	ceiling    int    // what the flag raises it to at most, 0 for any number; an import may bring more
 	rotations  bool   // whether the bound also holds for a rotation, which replaces a key
 }
 
 const activeKey = "`revoked` = '' AND (`expires` = '' OR `expires` > ?2)"
 
-// bounds are all bounds. A key that is written counts as one that has ended, because it will: a revocation is never refused. Rotations may
-// exceed the bounds of keys, because each replaces a key. They end at twice the sum of both, which no normal use reaches.
+// bounds are all bounds. A key that is written counts as one that has ended, because it will: a revocation is never
+// refused. Rotations may exceed the bounds of keys, because each replaces a key. They end at twice the sum of both,
+// which no normal use reaches.
 var bounds = []bound{
 	{
 		collection: "api_keys", counts: activeKey, most: func(b Bounds) int { return b.Keys },
@@ -61,7 +67,7 @@ var bounds = []bound{
 	},
 	{
 		collection: "webhooks", counts: "true", most: func(b Bounds) int { return b.Webhooks },
-		records: "webhooks", remedy: "Delete some", flag: "maxWebhooks",
+		records: "webhooks", remedy: "Delete some", flag: "maxWebhooks", ceiling: MaxWebhooks,
 	},
 	{
 		collection: "inbound_webhooks", counts: "true", most: func(b Bounds) int { return b.Inbound },
@@ -77,8 +83,9 @@ var bounds = []bound{
 	},
 }
 
-// Enforce calls write, which writes a record of a tenant in the transaction of tx. It returns a validation.Errors if the record then counts
-// in a bound in which it did not count before, and exceeds it: the caller must roll back. rotation says that the record replaces another.
+// Enforce calls write, which writes a record of a tenant in the transaction of tx. It returns a validation.Errors if
+// the record then counts in a bound in which it did not count before, and exceeds it: the caller must roll back.
+// rotation says that the record replaces another.
 func (b Bounds) Enforce(tx core.App, record *core.Record, rotation bool, write func() error) error {
 	reader, tenantID, now := sqlite.ReaderOf(tx), record.GetString("tenant"), stamp.Stored(time.Now())
 	var entered []bound
@@ -100,6 +107,9 @@ func (b Bounds) Enforce(tx core.App, record *core.Record, rotation bool, write f
 	for _, l := range entered {
 		const among = "SELECT count(*) FROM (%[1]s LIMIT ?4) WHERE EXISTS (%[1]s AND `id` = ?3)"
 		most := l.most(b)
+		if l.ceiling > 0 {
+			most = min(most, l.ceiling)
+		}
 		count, err := sqlite.Value[int](reader, fmt.Sprintf(among, l.rows("")), tenantID, now, record.Id, most+1)
 		if err != nil {
 			return fmt.Errorf("counting %s: %w", l.records, err)
@@ -111,7 +121,8 @@ func (b Bounds) Enforce(tx core.App, record *core.Record, rotation bool, write f
 	return nil
 }
 
-// CheckArchived returns an error if a tenant that arrives in the schema `archive` has more records than a bound which a flag raises.
+// CheckArchived returns an error if a tenant that arrives in the schema `archive` has more records than a bound which a
+// flag raises.
 func (b Bounds) CheckArchived(archive sqlite.Reader, tenantID string, now time.Time) error {
 	for _, l := range bounds {
 		if l.flag == "" {
@@ -135,7 +146,7 @@ func (l *bound) rows(schema string) string {
 
 func (l *bound) refusal(most int) string {
 	text := fmt.Sprintf("The tenant can have at most %d %s. %s", most, l.records, l.remedy)
-	if l.flag != "" {
+	if l.flag != "" && most != l.ceiling {
 		text += ", or ask the administrator to raise --" + l.flag
 	}
 	return text + "."

@@ -28,7 +28,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
 	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
 	flags.IntVar(&c.bounds.Keys, "maxKeys", tenant.DefaultBounds.Keys, "how many active API keys a tenant may have")
-	flags.IntVar(&c.bounds.Webhooks, "maxWebhooks", tenant.DefaultBounds.Webhooks, "how many webhooks a tenant may have")
+	flags.IntVar(&c.bounds.Webhooks, "maxWebhooks", tenant.DefaultBounds.Webhooks, "how many webhooks a tenant may have, at most 200")
 	flags.IntVar(&c.bounds.Inbound, "maxInbound", tenant.DefaultBounds.Inbound, "how many inbound webhooks a tenant may have")
 	flags.IntVar(&c.bounds.Members, "maxMembers", tenant.DefaultBounds.Members, "how many members a tenant may have, without portal links")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
