@@ -122,18 +122,17 @@ func claims(dir string) (claims, commits []time.Duration, err error) {
 	return claims, commits, nil
 }
 
-// pollAndFetch reads what the engine claims: deliveries, evenly of all endpoints, and new events.
+// pollAndFetch reads what the engine claims: deliveries, evenly of all endpoints.
 func pollAndFetch(ctx context.Context, queue delivery.Queue, now time.Time) ([]*delivery.Job, error) {
 	agenda, err := queue.Poll(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fetch := delivery.Fetch{Now: now, Due: map[string]int{}, New: 1_000}
+	fetch := delivery.Fetch{Now: now, Due: map[string]int{}}
 	for _, due := range agenda.Due[:min(claimSize, len(agenda.Due))] {
 		fetch.Due[due.Webhook] = max(1, claimSize/len(agenda.Due))
 	}
-	batch, err := queue.Fetch(ctx, fetch)
-	return batch.Due, err
+	return queue.Fetch(ctx, fetch)
 }
 
 // putBack makes delivered rows pending again.

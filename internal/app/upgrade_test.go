@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -16,8 +17,10 @@ func TestReadsDuringAnUpgrade(t *testing.T) {
 	t.Parallel()
 	a := openEmpty(t, app.Config{})
 	var before core.MigrationsList
+	// the second looks into all tables, and the third drops one of them
+	later := []string{"1760000019_feed.go", "1760000041_orphans.go", "1760000043_fan_out.go"}
 	for _, migration := range core.AppMigrations.Items() {
-		if migration.File != "1760000019_feed.go" && migration.File != "1760000041_orphans.go" { // which looks into all tables
+		if !slices.Contains(later, migration.File) {
 			before.Add(migration)
 		}
 	}

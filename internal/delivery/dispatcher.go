@@ -11,46 +11,42 @@ const (
 	errorPause   = time.Second           // after an error of the database
 	fetchShare   = 2                     // the pause between two fetches is as many times as long as the fetch
 	fetchDue     = 256                   // due deliveries that are read at once
-	fetchNew     = 1_000                 // deliveries of new events that are read at once
 	fetchHidden  = 16                    // extra due deliveries to read for an endpoint, because claims of their contacts can hide some
 	pollPause    = 50 * time.Millisecond // at least, between two polls
 	pollShare    = 20                    // polling takes at most one in so many parts of the time
-	fanOutPause  = 20 * time.Millisecond
+	fanOutShare  = 1                     // the pause between two fan-outs is as many times as long as the fan-out
 
-	// fanOutAge is how old an event becomes before it is fanned out without a result. Most receivers have answered by then, even on a
-	// busy machine, so that its deliveries are written once. A server that falls behind would fall further behind by writing them twice.
-	fanOutAge = 250 * time.Millisecond
-
-	// maxQueued is how long a claim waits for a slot before it is forgotten: what is known of its endpoint becomes stale.
+	// maxQueued is how long a claim waits for a slot before it is forgotten: what is known of its endpoint becomes
+	// stale.
 	maxQueued = 5 * time.Second
 
-	// singleAfter is after how many refused commits in a row results are committed one at a time, so that one that the database never
-	// takes holds up no other.
+	// singleAfter is after how many refused commits in a row results are committed one at a time, so that one that the
+	// database never takes holds up no other.
 	singleAfter = 3
 )
 
-// instant is a point in time, by two clocks. Deliveries are due by the system's clock, which can be set. The dispatcher paces itself by a
-// clock that only moves forward.
+// instant is a point in time, by two clocks. Deliveries are due by the system's clock, which can be set. The dispatcher
+// paces itself by a clock that only moves forward.
 type instant struct {
 	now     time.Time
 	elapsed time.Duration
 }
 
-// claim is a delivery that the dispatcher has taken. It is queued until its attempt starts, then in flight, then answered; it ends when
-// its result is committed. A queued claim can be forgotten without any trace.
+// claim is a delivery that the dispatcher has taken. It is queued until its attempt starts, then in flight, then
+// answered; it ends when its result is committed. A queued claim can be forgotten without any trace.
 type claim struct {
 	job     *Job
 	claimed time.Time
 	started time.Time // zero while it is queued
 }
 
-// dispatcher decides which deliveries to attempt and which operation the store performs. It does no I/O, has no clock and no locks: the engine
-// calls it from one goroutine and does what it says. At most one operation of next is under way at a time; its outcome comes back in
-// polled, fetched, fannedOut or committed.
+// dispatcher decides which deliveries to attempt and which operation the store performs. It does no I/O, has no clock
+// and no locks: the engine calls it from one goroutine and does what it says. At most one operation of next is under
+// way at a time; its outcome comes back in polled, fetched, fannedOut or committed.
 type dispatcher struct {
 	options Options
 
-	claims   map[key]*claim
+	claims   map[string]*claim    // by delivery
 	contacts map[contactQueue]int // claims by contact and webhook
 	tenants  map[string]int       // claims by tenant
 	limiters map[string]*limiter  // by webhook
@@ -58,16 +54,14 @@ type dispatcher struct {
 	results  []Result      // answered, not yet committed
 	since    time.Duration // when the first of them came
 
-	agenda  map[string]Due  // by webhook
-	drain   map[string]bool // tenants that are to be drained
-	dueFair fairQueue       // of due deliveries
-	newFair fairQueue       // of new events
-	after   string          // all deliveries of new events up to this one have been claimed; "" is the fan-out cursor
+	agenda map[string]Due  // by webhook
+	drain  map[string]bool // tenants that are to be drained
+	fair   fairQueue       // of due deliveries
 
 	// the operation under way
 	asked      map[string]int // fetch: due deliveries, by webhook
 	granted    map[string]int // fetch: how many of those may be claimed
-	forgot     bool           // fetch: a claim was forgotten meanwhile, so that new events may be out of order
+	forgot     bool           // fetch: a claim was forgotten meanwhile, so that there is more than was found
 	committing Commit
 
 	pacing
@@ -78,7 +72,6 @@ type dispatcher struct {
 type pacing struct {
 	fetchWanted, pollWanted, fanOutWanted     bool
 	fetchNext                                 bool // before the next commit, so that claims do not run out during it
-	fetchLeft                                 bool // the last fetch left deliveries, which the end of other claims may free
 	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
 	tick                                      time.Duration
 	wakeAt                                    time.Time // when something becomes due
@@ -98,7 +91,7 @@ type (
 func newDispatcher(options Options) *dispatcher {
 	return &dispatcher{
 		options:  options,
-		claims:   map[key]*claim{},
+		claims:   map[string]*claim{},
 		contacts: map[contactQueue]int{},
 		tenants:  map[string]int{},
 		limiters: map[string]*limiter{},
@@ -118,12 +111,14 @@ func (d *dispatcher) stop() {
 	}
 }
 
-// stopped reports whether nothing is left to do after stop, or the last commit failed. Without sending, attempts in flight have no results.
+// stopped reports whether nothing is left to do after stop, or the last commit failed. Without sending, attempts in
+// flight have no results.
 func (d *dispatcher) stopped(sending bool) bool {
 	return d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || !sending))
 }
 
-// next returns the operation to start now: a Fetch, a Commit, poll{} or fanOut{}. It is nil if there is nothing to do until wait is over.
+// next returns the operation to start now: a Fetch, a Commit, poll{} or fanOut{}. It is nil if there is nothing to do
+// until wait is over.
 func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
 	if t.elapsed >= d.tick {
 		d.tick = t.elapsed + tickInterval
@@ -140,21 +135,34 @@ func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
 	if d.stopping {
 		return nil, tickInterval
 	}
-	if d.pollWanted && t.elapsed >= d.pollFrom {
+	if operation = d.work(t); operation != nil {
+		return operation, 0
+	}
+	return nil, d.idleTime(t)
+}
+
+// work returns what to do now beside commits. A poll waits for fetches and fan-outs, but not for long: they might never
+// end.
+func (d *dispatcher) work(t instant) any {
+	if d.pollWanted && t.elapsed >= d.pollFrom+pollPause {
 		d.pollWanted = false
-		return poll{}, 0
+		return poll{}
 	}
 	if d.fetchWanted && t.elapsed >= d.fetchFrom {
 		d.fetchWanted, d.fetchNext = false, false
 		if fetch, some := d.fetch(t.now); some {
-			return fetch, 0
+			return fetch
 		}
 	}
 	if d.fanOutWanted && t.elapsed >= d.fanOutFrom {
 		d.fanOutWanted = false
-		return fanOut{}, 0
+		return fanOut{}
 	}
-	return nil, d.idleTime(t)
+	if d.pollWanted && t.elapsed >= d.pollFrom {
+		d.pollWanted = false
+		return poll{}
+	}
+	return nil
 }
 
 // idleTime returns how long next has nothing to do, unless something happens.
@@ -212,7 +220,7 @@ func (d *dispatcher) commit(now time.Time) Commit {
 }
 
 // committed ends the claims of committed results. Results that the database refused are committed again later.
-func (d *dispatcher) committed(t instant, out FannedOut, err error) {
+func (d *dispatcher) committed(t instant, ready []Ready, err error) {
 	results := d.committing.Results
 	if d.failure = err; err != nil {
 		d.refused++
@@ -223,7 +231,7 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) {
 	}
 	d.refused, d.since = 0, t.elapsed
 	for _, result := range results {
-		d.end(d.claims[result.Job.key()])
+		d.end(d.claims[result.Job.DeliveryID])
 		if result.Decision.Status == StatusPending {
 			d.due(Due{Webhook: result.Job.Endpoint.WebhookID, Tenant: result.Job.Endpoint.TenantID, At: result.Decision.Next})
 		}
@@ -231,31 +239,28 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) {
 	for _, tenant := range d.committing.Drained {
 		delete(d.drain, tenant)
 	}
-	d.spread(t.now, out)
+	d.spread(t.now, ready)
 	d.schedule(t.now)
-	d.fetchWanted = d.fetchWanted || d.fetchLeft || d.someDue(t.now)
+	d.fetchWanted = d.fetchWanted || d.someDue(t.now)
 	d.fetchNext = d.fetchWanted
 }
 
-// spread puts endpoints with unclaimed deliveries on the agenda.
-func (d *dispatcher) spread(now time.Time, out FannedOut) {
-	for _, r := range out.Pending {
-		if d.claims[key{r.Event, r.Webhook}] == nil {
-			d.due(Due{Webhook: r.Webhook, Tenant: r.Tenant, At: now})
-			d.fetchWanted = true
-		}
+// spread puts endpoints with new deliveries on the agenda.
+func (d *dispatcher) spread(now time.Time, ready []Ready) {
+	for _, r := range ready {
+		d.due(Due{Webhook: r.Webhook, Tenant: r.Tenant, At: now})
+		d.fetchWanted = true
 	}
 }
 
-func (d *dispatcher) fannedOut(t instant, out FannedOut, err error) {
-	d.fanOutFrom = t.elapsed + fanOutPause
-	switch {
-	case err != nil:
+// fannedOut notes what was fanned out. took is how long that took.
+func (d *dispatcher) fannedOut(t instant, out FannedOut, took time.Duration, err error) {
+	d.fanOutFrom = t.elapsed + fanOutShare*took
+	d.fanOutWanted = d.fanOutWanted || out.More
+	if err != nil {
 		d.fanOutFrom, d.fanOutWanted = t.elapsed+errorPause, true
-	case out.More:
-		d.fanOutFrom, d.fanOutWanted = t.elapsed, true
 	}
-	d.spread(t.now, out)
+	d.spread(t.now, out.Pending)
 }
 
 // polled replaces the agenda. took is how long polling took.

@@ -10,16 +10,13 @@ import (
 // fetch returns what to read for the slots that are free.
 func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 	capacity := d.capacity()
-	if d.fetchLeft = capacity <= 0; d.fetchLeft {
-		return Fetch{}, false
-	}
 	var due []contender
 	for webhook, entry := range d.agenda {
 		if !entry.At.After(now) {
 			due = append(due, contender{webhook, entry.Tenant, d.slots(webhook, now, entry.At.IsZero())})
 		}
 	}
-	d.granted = d.dueFair.grant(due, min(fetchDue, capacity), d.tenantCapacity())
+	d.granted = d.fair.grant(due, min(fetchDue, capacity), d.tenantCapacity())
 	d.asked = make(map[string]int, len(d.granted))
 	for webhook, n := range d.granted {
 		if l := d.limiters[webhook]; l != nil {
@@ -28,7 +25,7 @@ func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 		d.asked[webhook] = roundUp(n)
 	}
 	d.forgot = false
-	return Fetch{Now: now, Due: d.asked, Claimed: d.claimedOf(d.asked), After: d.after, New: fetchNew}, true
+	return Fetch{Now: now, Due: d.asked, Claimed: d.claimedOf(d.asked)}, len(d.asked) > 0
 }
 
 // roundUp rounds up, because endpoints with the same number share a query.
@@ -42,16 +39,17 @@ func roundUp(n int) int {
 // claimedOf returns the claimed deliveries of webhooks.
 func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 	ids := []string{}
-	for k, c := range d.claims {
-		if _, some := webhooks[k.webhook]; some {
-			ids = append(ids, c.job.DeliveryID)
+	for id, c := range d.claims {
+		if _, some := webhooks[c.job.Endpoint.WebhookID]; some {
+			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch took.
-func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err error) (start []*Job) {
+// fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch
+// took.
+func (d *dispatcher) fetched(t instant, due []*Job, took time.Duration, err error) (start []*Job) {
 	d.fetchFrom = t.elapsed + fetchShare*took
 	if err != nil {
 		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
@@ -61,10 +59,7 @@ func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err e
 		return nil
 	}
 	touched := map[string]bool{}
-	d.claimDue(t.now, batch.Due, touched)
-	if d.fetchLeft = d.forgot; !d.forgot {
-		d.claimNew(t.now, batch, touched)
-	}
+	d.claimDue(t.now, due, touched)
 	for webhook := range touched {
 		start = append(start, d.start(t.now, d.limiters[webhook])...)
 	}
@@ -72,7 +67,8 @@ func (d *dispatcher) fetched(t instant, batch Fetched, took time.Duration, err e
 	return start
 }
 
-// claimDue claims due deliveries, as many as were granted, and strikes endpoints off the agenda that have no more of them.
+// claimDue claims due deliveries, as many as were granted, and strikes endpoints off the agenda that have no more of
+// them.
 func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool) {
 	found, left := map[string]int{}, map[string]bool{}
 	for _, job := range due {
@@ -96,58 +92,9 @@ func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool
 	}
 }
 
-// claimNew claims deliveries of new events, in the order of the events: never one before an earlier one of its contact, and none of an
-// endpoint that has no slot for an earlier one.
-func (d *dispatcher) claimNew(now time.Time, batch Fetched, touched map[string]bool) {
-	granted, full := d.grantNew(now, batch.New), map[string]bool{}
-	whole := true // whether nothing of the events so far is left to claim
-	for i, n := range batch.New {
-		switch {
-		case n.Later:
-			whole = false
-		case n.Webhook == "", d.claims[key{n.EventID, n.Webhook}] != nil:
-		case n.Endpoint == nil, d.waits(n):
-			whole = false
-		case full[n.Webhook], granted[n.Webhook] == 0, d.slots(n.Webhook, now, false) == 0:
-			full[n.Webhook], whole = true, false
-		default:
-			granted[n.Webhook]--
-			d.claim(now, n.Job)
-			touched[n.Webhook] = true
-			d.fetchWanted = d.fetchWanted || batch.More
-		}
-		last := i+1 == len(batch.New)
-		if whole && (!last || !batch.More) && (last || batch.New[i+1].EventID != n.EventID) {
-			d.after = n.EventID
-		}
-	}
-	d.fetchLeft = !whole || batch.More
-}
-
-// waits reports whether an earlier delivery of the contact to the webhook is not over; all later ones wait, too.
-func (d *dispatcher) waits(n NewJob) bool {
-	return n.ContactID != "" && (n.Behind || d.contacts[contactQueue{n.Webhook, n.ContactID}] > 0)
-}
-
-// grantNew divides the slots that are free over the endpoints that new events are for.
-func (d *dispatcher) grantNew(now time.Time, all []NewJob) map[string]int {
-	seen := map[string]bool{}
-	var wanting []contender
-	for _, n := range all {
-		if n.Endpoint != nil && !seen[n.Webhook] && d.claims[key{n.EventID, n.Webhook}] == nil {
-			seen[n.Webhook] = true
-			wanting = append(wanting, contender{n.Webhook, n.Endpoint.TenantID, d.slots(n.Webhook, now, false)})
-		}
-	}
-	if len(wanting) == 0 {
-		return nil
-	}
-	return d.newFair.grant(wanting, d.capacity(), d.tenantCapacity())
-}
-
 // free reports whether the delivery can be claimed. A first attempt waits for claims of its contact.
 func (d *dispatcher) free(job *Job) bool {
-	if d.claims[job.key()] != nil {
+	if d.claims[job.DeliveryID] != nil {
 		return false
 	}
 	return job.Attempt > 1 || job.ContactID == "" || d.contacts[contactQueue{job.Endpoint.WebhookID, job.ContactID}] == 0
@@ -162,7 +109,7 @@ func (d *dispatcher) claim(now time.Time, job *Job) {
 		d.limiters[webhook] = l
 	}
 	c := &claim{job: job, claimed: now}
-	d.claims[job.key()] = c
+	d.claims[job.DeliveryID] = c
 	d.contacts[contactQueue{webhook, job.ContactID}]++
 	d.tenants[job.Endpoint.TenantID]++
 	l.claims++
@@ -174,7 +121,7 @@ func (d *dispatcher) claim(now time.Time, job *Job) {
 // end ends a claim: its result is committed, or it is forgotten.
 func (d *dispatcher) end(c *claim) {
 	webhook := c.job.Endpoint.WebhookID
-	delete(d.claims, c.job.key())
+	delete(d.claims, c.job.DeliveryID)
 	d.limiters[webhook].claims--
 	queue := contactQueue{webhook, c.job.ContactID}
 	decrement(d.contacts, queue)
@@ -188,10 +135,10 @@ func decrement[K comparable](counts map[K]int, k K) {
 	}
 }
 
-// forget ends a claim without an attempt. New events are fetched again, so that no later event of its contact overtakes it.
+// forget ends a claim without an attempt. Its delivery is fetched again.
 func (d *dispatcher) forget(c *claim) {
 	d.end(c)
-	d.after, d.forgot = "", true
+	d.forgot = true
 	d.due(Due{Webhook: c.job.Endpoint.WebhookID, Tenant: c.job.Endpoint.TenantID, At: c.claimed})
 }
 
@@ -221,7 +168,7 @@ func (d *dispatcher) start(now time.Time, l *limiter) (start []*Job) {
 
 // answered records an attempt, and returns its result and what to attempt now.
 func (d *dispatcher) answered(t instant, job *Job, attempt *Attempt) (result Result, start []*Job) {
-	l, c := d.limiters[job.Endpoint.WebhookID], d.claims[job.key()]
+	l, c := d.limiters[job.Endpoint.WebhookID], d.claims[job.DeliveryID]
 	l.active--
 	d.inFlight--
 	l.note(attempt.Outcome, c.started, t.now, d.options.PerEndpoint, d.options.Policy.MaxRetryAfter)
@@ -246,7 +193,8 @@ func (d *dispatcher) decide(job *Job, outcome Outcome, now time.Time) Decision {
 	return policy.Next(job.Attempt, outcome, now, d.options.Random())
 }
 
-// schedule sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the next attempt.
+// schedule sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the
+// next attempt.
 func (d *dispatcher) schedule(now time.Time) {
 	d.wakeAt = time.Time{}
 	for webhook, due := range d.agenda {
@@ -273,8 +221,8 @@ func (d *dispatcher) slots(webhook string, now time.Time, urgent bool) int {
 // capacity returns how many deliveries may be claimed.
 func (d *dispatcher) capacity() int { return d.options.MaxInFlight - len(d.claims) }
 
-// tenantCapacity returns how many deliveries may be claimed of a tenant: at most half of what the others leave. However many endpoints
-// hang, others get slots. Only a tenant with hundreds of endpoints notices.
+// tenantCapacity returns how many deliveries may be claimed of a tenant: at most half of what the others leave. However
+// many endpoints hang, others get slots. Only a tenant with hundreds of endpoints notices.
 func (d *dispatcher) tenantCapacity() func(tenant string) int {
 	left := d.capacity()
 	return func(tenant string) int {

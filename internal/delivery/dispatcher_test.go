@@ -49,13 +49,13 @@ func (f *fleet) send() (started map[string]int) {
 	if !some {
 		return nil
 	}
-	var batch Fetched
+	var due []*Job
 	for webhook, n := range fetch.Due {
 		jobs := f.due[webhook]
-		batch.Due = append(batch.Due, jobs[:min(n, len(jobs))]...)
+		due = append(due, jobs[:min(n, len(jobs))]...)
 	}
 	started = map[string]int{}
-	for _, job := range f.fetched(f.at(), batch, 0, nil) {
+	for _, job := range f.fetched(f.at(), due, 0, nil) {
 		started[job.Endpoint.WebhookID]++
 	}
 	return started
@@ -152,7 +152,7 @@ func (f *fleet) finish(webhook string, outcome Outcome, refused error) {
 		}
 	}
 	commit := f.commit(f.now)
-	f.committed(f.at(), FannedOut{}, refused)
+	f.committed(f.at(), nil, refused)
 	if refused != nil {
 		return
 	}
@@ -234,9 +234,9 @@ func TestDispatcherCommitsAgain(t *testing.T) {
 		if tries > singleAfter {
 			break
 		}
-		f.committed(f.at(), FannedOut{}, refused)
+		f.committed(f.at(), nil, refused)
 	}
-	f.committed(f.at(), FannedOut{}, nil)
+	f.committed(f.at(), nil, nil)
 	if len(f.claims) != 1 || len(f.results) != 1 || f.failure != nil {
 		t.Errorf("after a commit: %d claims, %d results, %v", len(f.claims), len(f.results), f.failure)
 	}
@@ -262,78 +262,79 @@ func TestDispatcherKeepsTheOrderOfDueDeliveries(t *testing.T) {
 	}
 	f.send()
 	claimed := []string{}
-	for k := range f.claims {
-		claimed = append(claimed, k.event)
+	for id := range f.claims {
+		claimed = append(claimed, id)
 	}
-	if slices.Sort(claimed); !slices.Equal(claimed, []string{"e1", "e3", "e4"}) {
+	if slices.Sort(claimed); !slices.Equal(claimed, []string{"d1", "d3", "d4"}) {
 		t.Errorf("claimed are %v", claimed)
 	}
 }
 
-// A commit leads to a fetch only if the one before left deliveries of new events, here those of a contact that must wait.
-func TestDispatcherFetchesWhatACommitFrees(t *testing.T) {
-	t.Parallel()
-	endpoint := &Endpoint{WebhookID: "webhook", TenantID: "tenant"}
-	for contact, want := range map[string]bool{"contact1": true, "contact2": false} {
-		f := newFleet(t, Options{})
-		var batch Fetched
-		for n, of := range []string{"contact1", contact} {
-			batch.New = append(batch.New, NewJob{Job: &Job{EventID: fmt.Sprint("event", n), ContactID: of, Attempt: 1, Endpoint: endpoint}, Webhook: "webhook"})
-		}
-		f.fetch(f.now)
-		f.fetched(f.at(), batch, 0, nil)
-		f.fetchWanted = false
-		if f.finish("webhook", Outcome{Status: 200}, nil); f.fetchWanted != want {
-			t.Errorf("with a second event of %s, a fetch is wanted: %t", contact, f.fetchWanted)
-		}
-	}
-}
-
-// Events whose deliveries are left to a later fetch are read again, unlike those that nobody wants.
-func TestDispatcherReadsLaterEventsAgain(t *testing.T) {
-	t.Parallel()
-	for later, want := range map[bool]string{false: "event2", true: ""} {
-		f := newFleet(t, Options{})
-		f.fetch(f.now)
-		f.fetched(f.at(), Fetched{New: []NewJob{{Job: &Job{EventID: "event1"}, Later: later}, {Job: &Job{EventID: "event2"}}}}, 0, nil)
-		if f.after != want || f.fetchLeft != later {
-			t.Errorf("with an event for later (%t), events are read after %q, and %t", later, f.after, f.fetchLeft)
-		}
-	}
-}
-
-// After a claim is forgotten, new events are read again from the cursor, and what is read meanwhile is not used: a later event of its
-// contact must not overtake it.
-func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
+// New deliveries lead to a fetch, and so does what a commit makes due.
+func TestDispatcherFetchesWhatIsReady(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Options{})
-	f.add("tenant", "webhook", 1)
-	f.send()
-	f.finish("webhook", Outcome{Status: 200}, nil)
-	f.due["webhook"] = nil
-	endpoint := &Endpoint{WebhookID: "webhook", TenantID: "tenant"}
-	fresh := func(event, contact string) NewJob {
-		return NewJob{Job: &Job{EventID: event, ContactID: contact, Attempt: 1, Endpoint: endpoint}, Webhook: "webhook"}
+	ready := []Ready{{"webhook", "tenant"}}
+	for what, notes := range map[string]func(){
+		"a fan-out": func() { f.fannedOut(f.at(), FannedOut{Pending: ready}, 0, nil) },
+		"a commit":  func() { f.committed(f.at(), ready, nil) },
+	} {
+		clear(f.agenda)
+		f.fetchWanted = false
+		if notes(); !f.fetchWanted {
+			t.Errorf("%s leads to no fetch", what)
+		}
+		if fetch, some := f.fetch(f.now); !some || fetch.Due["webhook"] == 0 {
+			t.Errorf("%s leads to the fetch %+v", what, fetch)
+		}
 	}
-	all := []NewJob{}
-	for n := range 20 {
-		all = append(all, fresh(fmt.Sprint("event", n), fmt.Sprint("contact", n)))
+	clear(f.agenda)
+	if _, some := f.fetch(f.now); some {
+		t.Error("a fetch without a due delivery")
 	}
-	f.fetch(f.now)
-	f.fetched(f.at(), Fetched{New: all}, 0, nil)
-	if f.after != "event19" || len(f.claims) != 20 || f.inFlight == 20 {
-		t.Fatalf("%d claims, %d attempts, read up to %s", len(f.claims), f.inFlight, f.after)
+}
+
+// While a fan-out leads to the next, deliveries are fetched and committed in between.
+func TestDispatcherAlternates(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.wake()
+	counts := map[string]int{}
+	for range 150 {
+		operation, wait := f.next(f.at())
+		const took = time.Millisecond
+		switch operation := operation.(type) {
+		case fanOut:
+			counts["fan-outs"]++
+			f.elapsed += took
+			f.add("tenant", "webhook", 5)
+			f.fannedOut(f.at(), FannedOut{Pending: []Ready{{"webhook", "tenant"}}, More: true}, took, nil)
+		case Fetch:
+			counts["fetches"]++
+			f.elapsed += took
+			jobs := f.due["webhook"]
+			jobs = jobs[:min(operation.Due["webhook"], len(jobs))]
+			for _, job := range f.fetched(f.at(), jobs, took, nil) {
+				f.answered(f.at(), job, &Attempt{Outcome: Outcome{Status: 200}})
+			}
+		case Commit:
+			counts["commits"]++
+			f.elapsed += took
+			f.committed(f.at(), nil, nil)
+			for _, result := range operation.Results {
+				f.due["webhook"] = slices.DeleteFunc(f.due["webhook"], func(job *Job) bool { return job == result.Job })
+			}
+		case poll:
+			counts["polls"]++
+			f.polled(f.at(), Agenda{Due: []Due{{Webhook: "webhook", Tenant: "tenant", At: f.now}}}, took, nil)
+		default:
+			f.elapsed += wait
+		}
 	}
-	if fetch, _ := f.fetch(f.now); fetch.After != "event19" {
-		t.Errorf("new events are read after %s", fetch.After)
-	}
-	f.finish("webhook", Outcome{Failure: FailureTimeout}, nil)
-	f.now = f.now.Add(maxOpen)
-	if f.fetched(f.at(), Fetched{New: []NewJob{fresh("event20", "contact19")}}, 0, nil); len(f.claims) != 0 {
-		t.Error("an event overtakes one that was forgotten while it was read")
-	}
-	if fetch, _ := f.fetch(f.now); fetch.After != "" {
-		t.Errorf("new events are read after %s, not after the cursor", fetch.After)
+	for _, what := range []string{"fan-outs", "fetches", "commits", "polls"} {
+		if counts[what] == 0 {
+			t.Errorf("no %s among %v", what, counts)
+		}
 	}
 }
 

@@ -20,7 +20,8 @@ const (
 	// clockTolerance is how far the clock may go back without rescheduling: deliveries may be that late anyway.
 	clockTolerance = time.Second
 
-	// stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
+	// stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer
+	// lock.
 	stuckAfter = 30 * time.Second
 )
 
@@ -44,11 +45,12 @@ type Options struct {
 	Random      func() float64              // in [0, 1), for jitter; nil for math/rand
 }
 
-// Engine sends due deliveries. One engine at a time sends for a data directory: the one that holds a file lock, which the operating system
-// releases when the process ends. So after a kill -9 the next engine takes over within a second, and sends again what was in flight.
+// Engine sends due deliveries. One engine at a time sends for a data directory: the one that holds a file lock, which
+// the operating system releases when the process ends. So after a kill -9 the next engine takes over within a second,
+// and sends again what was in flight.
 //
-// One goroutine runs the dispatcher, which decides. Attempts and the store's calls, one at a time, run in goroutines of their own and send
-// back their results. So nothing here needs a mutex.
+// One goroutine runs the dispatcher, which decides. Attempts and the store's calls, one at a time, run in goroutines of
+// their own and send back their results. So nothing here needs a mutex.
 type Engine struct {
 	app        core.App
 	queue      Queue
@@ -59,15 +61,14 @@ type Engine struct {
 	started    time.Time
 	seen       time.Time // the latest time that options.Now has returned
 
-	wake     chan struct{} // something became due
-	setAside chan struct{} // tenants may be set aside
-	answers  chan reply
-	stop     chan context.Context
-	begun    bool // Start was called
-	ended    chan struct{}
-	failure  error                // of the last commit, once ended is closed
-	last     atomic.Pointer[beat] // nil if the engine does not run
-	flying   atomic.Int64         // attempts in flight, for the metrics
+	wake    chan struct{} // something became due
+	answers chan reply
+	stop    chan context.Context
+	begun   bool // Start was called
+	ended   chan struct{}
+	failure error                // of the last commit, once ended is closed
+	last    atomic.Pointer[beat] // nil if the engine does not run
+	flying  atomic.Int64         // attempts in flight, for the metrics
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
@@ -104,7 +105,6 @@ func NewEngine(app core.App, options Options) *Engine {
 		started:    time.Now(),
 		wake:       make(chan struct{}, 1),
 		answers:    make(chan reply, options.MaxInFlight), // so that an attempt can end although nobody waits for it
-		setAside:   make(chan struct{}, 1),
 		stop:       make(chan context.Context, 1),
 		ended:      make(chan struct{}),
 	}
@@ -113,7 +113,8 @@ func NewEngine(app core.App, options Options) *Engine {
 	return e
 }
 
-// Wake tells the engine that something became due. It does not block. A missed call delays deliveries by a second at most.
+// Wake tells the engine that something became due. It does not block. A missed call delays deliveries by a second at
+// most.
 func (e *Engine) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -135,8 +136,9 @@ func (e *Engine) Start() {
 	}()
 }
 
-// Stop starts no more attempts, waits for those in flight until ctx ends, and commits their results. Attempts that are in flight then are
-// interrupted, and made again later. The last commit may take 3 s longer than ctx. Stop does nothing if the engine is not running.
+// Stop starts no more attempts, waits for those in flight until ctx ends, and commits their results. Attempts that are
+// in flight then are interrupted, and made again later. The last commit may take 3 s longer than ctx. Stop does nothing
+// if the engine is not running.
 func (e *Engine) Stop(ctx context.Context) error {
 	if !e.begun {
 		return nil
@@ -169,8 +171,8 @@ type beat struct {
 
 func (e *Engine) beat(fault error) { e.last.Store(&beat{time.Now(), fault}) }
 
-// Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another process sends for
-// the data directory is working.
+// Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another
+// process sends for the data directory is working.
 func (e *Engine) Working() error {
 	last := e.last.Load()
 	switch {
@@ -210,16 +212,16 @@ func (e *Engine) answer(a reply) {
 }
 
 // fetch reads what to send, and waits until it may be sent.
-func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Fetched, error) {
-	batch, err := e.queue.Fetch(ctx, fetch)
-	if err == nil && batch.sendable() {
+func (e *Engine) fetch(ctx context.Context, fetch Fetch) ([]*Job, error) {
+	due, err := e.queue.Fetch(ctx, fetch)
+	if err == nil && len(due) > 0 {
 		err = e.options.BeforeSend(ctx)
 	}
-	return batch, err
+	return due, err
 }
 
-// clockWentBack reports whether the clock was set back since the last call. The first call returns true, because the clock may have been
-// ahead in an earlier process. A clock that is ahead does no harm: retries go out early.
+// clockWentBack reports whether the clock was set back since the last call. The first call returns true, because the
+// clock may have been ahead in an earlier process. A clock that is ahead does no harm: retries go out early.
 func (e *Engine) clockWentBack() bool {
 	now, seen := e.options.Now().Round(0), e.seen // without the monotonic reading
 	switch {

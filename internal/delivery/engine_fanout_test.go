@@ -37,8 +37,8 @@ func writeEvents(tb testing.TB, app core.App, tenant, contact string, n int) (id
 	return ids
 }
 
-// What was written while no engine ran is fanned out in chunks and goes out in its order, as does what another process writes
-// beside the engine, which nobody wakes.
+// What was written while no engine ran is fanned out in chunks and goes out in its order, as does what another process
+// writes beside the engine, which nobody wakes.
 func TestEngineFansOut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -70,7 +70,7 @@ type troubledFanOut struct {
 	err error
 }
 
-func (s troubledFanOut) FanOut(context.Context, delivery.FanOut) (delivery.FannedOut, error) {
+func (s troubledFanOut) FanOut(context.Context, time.Time) (delivery.FannedOut, error) {
 	return delivery.FannedOut{More: s.err == nil}, s.err
 }
 

@@ -18,7 +18,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Hundreds of endpoints of one tenant leave something to the others, even where their attempts end only with the engine.
+// Hundreds of endpoints of one tenant leave something to the others, even where their attempts end only with the
+// engine.
 func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 	t.Parallel()
 	for what, hang := range map[string]bool{"switching protocols": false, "hanging for ever": true} {
@@ -113,15 +114,18 @@ type stuckQueue struct {
 	fetching, release chan struct{}
 }
 
-func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) (delivery.Fetched, error) {
+func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) ([]*delivery.Job, error) {
 	close(q.fetching)
 	<-q.release
-	return delivery.Fetched{}, errors.New("too late")
+	return nil, errors.New("too late")
 }
 
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	queue := &stuckQueue{Queue: testkit.Deliveries(app), fetching: make(chan struct{}), release: make(chan struct{})}
 	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Queue: queue})
 	engine.Start()

@@ -18,8 +18,6 @@ func (e *Engine) run() error {
 	completed, busy := make(chan completion, 1), false // of the operation under way
 	repairClock, stopRepairs := e.repairClock(ctx)
 	defer stopRepairs()
-	beside, stopBeside := e.fanOutBeside(ctx)
-	defer stopBeside()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -49,8 +47,6 @@ func (e *Engine) run() error {
 		case complete := <-completed:
 			busy = false
 			complete(e.instant())
-		case out := <-beside:
-			d.spread(e.instant().now, out)
 		case stop := <-e.stop:
 			cancel()
 			d.stop()
@@ -67,15 +63,14 @@ func (e *Engine) perform(ctx context.Context, operation any) completion {
 	switch operation := operation.(type) {
 	case Fetch:
 		began := time.Now()
-		batch, err := e.fetch(ctx, operation)
+		due, err := e.fetch(ctx, operation)
 		took := time.Since(began)
 		e.logError(ctx, "fetching deliveries", err)
-		return func(t instant) { e.attempt(e.dispatcher.fetched(t, batch, took, err)) }
+		return func(t instant) { e.attempt(e.dispatcher.fetched(t, due, took, err)) }
 	case Commit:
-		out, err := e.queue.Commit(context.WithoutCancel(ctx), operation)
-		e.wakeBeside()
+		ready, err := e.queue.Commit(context.WithoutCancel(ctx), operation)
 		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)
-		return func(t instant) { e.dispatcher.committed(t, out, err) }
+		return func(t instant) { e.dispatcher.committed(t, ready, err) }
 	case poll:
 		began := time.Now()
 		agenda, err := e.queue.Poll(ctx)
@@ -83,50 +78,14 @@ func (e *Engine) perform(ctx context.Context, operation any) completion {
 		e.logError(ctx, "looking for due deliveries", err)
 		return func(t instant) { e.dispatcher.polled(t, agenda, took, err) }
 	case fanOut:
-		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Age: fanOutAge})
-		e.wakeBeside()
+		began := time.Now()
+		out, err := e.queue.FanOut(ctx, e.options.Now())
+		took := time.Since(began)
 		e.logError(ctx, "fanning out events", err)
-		return func(t instant) { e.dispatcher.fannedOut(t, out, err) }
+		return func(t instant) { e.dispatcher.fannedOut(t, out, took, err) }
 	default:
 		panic(fmt.Sprintf("the dispatcher asks for %T", operation))
 	}
-}
-
-// wakeBeside tells fanOutBeside that tenants may be set aside.
-func (e *Engine) wakeBeside() {
-	select {
-	case e.setAside <- struct{}{}:
-	default:
-	}
-}
-
-// fanOutBeside fans out the events of tenants that are set aside, concurrently with the rest, a chunk for each tenant in turn. stop waits until it
-// has ended, which is soon after the end of ctx.
-func (e *Engine) fanOutBeside(ctx context.Context) (done <-chan FannedOut, stop func()) {
-	outs, ended := make(chan FannedOut), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Aside: true})
-			e.logError(ctx, "fanning out events beside the others", err)
-			if len(out.Pending) > 0 {
-				select {
-				case outs <- out:
-				case <-ctx.Done():
-				}
-			}
-			switch {
-			case err != nil:
-				loop.Pause(ctx, errorPause)
-			case !out.More:
-				select {
-				case <-e.setAside:
-				case <-ctx.Done():
-				}
-			}
-		}
-	}()
-	return outs, func() { <-ended }
 }
 
 // logError logs an error, unless ctx ended.
@@ -136,8 +95,9 @@ func (e *Engine) logError(ctx context.Context, doing string, err error) {
 	}
 }
 
-// repairClock returns a function that makes a goroutine reschedule deliveries after the clock was set back, once at a time. That takes long if
-// many are pending, so it runs concurrently. stop waits until the goroutine has ended, which is soon after the end of ctx.
+// repairClock returns a function that makes a goroutine reschedule deliveries after the clock was set back, once at a
+// time. That takes long if many are pending, so it runs concurrently. stop waits until the goroutine has ended, which
+// is soon after the end of ctx.
 func (e *Engine) repairClock(ctx context.Context) (repair, stop func()) {
 	wanted, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
@@ -47,7 +48,8 @@ func TestOneEngineSendsForAFolder(t *testing.T) {
 	stopSecond()
 }
 
-// Without a lock nothing keeps two engines from sending the same, so that an engine without it sends nothing, and says so.
+// Without a lock nothing keeps two engines from sending the same, so that an engine without it sends nothing, and says
+// so.
 func TestEngineWithoutALockSendsNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -135,23 +137,23 @@ func (q *brokenQueue) Poll(ctx context.Context) (delivery.Agenda, error) {
 	return q.Queue.Poll(ctx)
 }
 
-func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) (delivery.Fetched, error) {
+func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) ([]*delivery.Job, error) {
 	if q.fetches.Add(1) == 1 {
-		return delivery.Fetched{}, errBroken
+		return nil, errBroken
 	}
 	return q.Queue.Fetch(ctx, fetch)
 }
 
-func (q *brokenQueue) FanOut(ctx context.Context, order delivery.FanOut) (delivery.FannedOut, error) {
+func (q *brokenQueue) FanOut(ctx context.Context, now time.Time) (delivery.FannedOut, error) {
 	if q.fanOuts.Add(1) == 1 {
 		return delivery.FannedOut{}, errBroken
 	}
-	return q.Queue.FanOut(ctx, order)
+	return q.Queue.FanOut(ctx, now)
 }
 
-func (q *brokenQueue) Commit(ctx context.Context, commit delivery.Commit) (delivery.FannedOut, error) {
+func (q *brokenQueue) Commit(ctx context.Context, commit delivery.Commit) ([]delivery.Ready, error) {
 	if q.commits.Add(1) == 1 {
-		return delivery.FannedOut{}, errBroken
+		return nil, errBroken
 	}
 	return q.Queue.Commit(ctx, commit)
 }

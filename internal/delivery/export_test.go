@@ -11,8 +11,8 @@ func (s *Sender) SetTimeout(timeout time.Duration) { s.timeout = timeout }
 // SetSend takes the place of the engine's sender.
 func (e *Engine) SetSend(send func(context.Context, *Job) *Attempt) { e.send = send }
 
-// RunOnce fans out all events, attempts what is due, and commits the results, one after the other. It returns how many attempts were made.
-// It must not be called while the engine runs.
+// RunOnce fans out all events, attempts what is due, and commits the results, one after the other. It returns how many
+// attempts were made. It must not be called while the engine runs.
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 	if e.clockWentBack() {
 		if err := e.queue.Reschedule(ctx, e.options.Now()); err != nil {
@@ -20,14 +20,7 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 		}
 	}
 	for more := true; more; {
-		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now()})
-		if err != nil {
-			return 0, err
-		}
-		more = out.More
-	}
-	for more := true; more; {
-		out, err := e.queue.FanOut(ctx, FanOut{Now: e.options.Now(), Aside: true})
+		out, err := e.queue.FanOut(ctx, e.options.Now())
 		if err != nil {
 			return 0, err
 		}
@@ -39,18 +32,19 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	d.polled(e.instant(), agenda, 0, nil)
-	fetch, _ := d.fetch(e.options.Now())
-	batch, err := e.fetch(ctx, fetch)
-	if err != nil {
-		return 0, err
+	if fetch, some := d.fetch(e.options.Now()); some {
+		due, err := e.fetch(ctx, fetch)
+		if err != nil {
+			return 0, err
+		}
+		e.attempt(d.fetched(e.instant(), due, 0, nil))
 	}
-	e.attempt(d.fetched(e.instant(), batch, 0, nil))
 	for d.inFlight > 0 {
 		e.answer(<-e.answers)
 	}
 	commit := d.commit(e.options.Now())
-	out, err := e.queue.Commit(ctx, commit)
-	d.committed(e.instant(), out, err)
+	ready, err := e.queue.Commit(ctx, commit)
+	d.committed(e.instant(), ready, err)
 	return len(commit.Results), err
 }
 
@@ -75,9 +69,9 @@ func (d *Dispatcher) Answered(job *Job, attempt *Attempt) (Result, []*Job) {
 	return d.answered(d.instant(), job, attempt)
 }
 
-// Step performs the next operation, if there is one, by the queue. before and after it they may fail: the operation is then not carried
-// out, or carried out and reported as failed. Step returns what to attempt, what was committed and will not be again, and whether there
-// was an operation.
+// Step performs the next operation, if there is one, by the queue. before and after it they may fail: the operation is
+// then not carried out, or carried out and reported as failed. Step returns what to attempt, what was committed and
+// will not be again, and whether there was an operation.
 func (d *Dispatcher) Step(ctx context.Context, queue Queue, before, after error) (start []*Job, committed Commit, some bool) {
 	operation, _ := d.next(d.instant())
 	if operation == nil {
@@ -86,22 +80,22 @@ func (d *Dispatcher) Step(ctx context.Context, queue Queue, before, after error)
 	err := before
 	switch operation := operation.(type) {
 	case Fetch:
-		var batch Fetched
+		var due []*Job
 		if err == nil {
-			batch, err = queue.Fetch(ctx, operation)
+			due, err = queue.Fetch(ctx, operation)
 		}
-		start = d.fetched(d.instant(), batch, 0, either(err, after))
+		start = d.fetched(d.instant(), due, 0, either(err, after))
 	case Commit:
-		var out FannedOut
+		var ready []Ready
 		if err == nil {
-			if out, err = queue.Commit(ctx, operation); err == nil {
+			if ready, err = queue.Commit(ctx, operation); err == nil {
 				committed = operation
 			}
 			if after != nil {
 				committed.Results = nil // it will be repeated
 			}
 		}
-		d.committed(d.instant(), out, either(err, after))
+		d.committed(d.instant(), ready, either(err, after))
 	case poll:
 		var agenda Agenda
 		if err == nil {
@@ -111,18 +105,11 @@ func (d *Dispatcher) Step(ctx context.Context, queue Queue, before, after error)
 	default:
 		var out FannedOut
 		if err == nil {
-			out, err = queue.FanOut(ctx, FanOut{Now: d.Now, Age: fanOutAge})
+			out, err = queue.FanOut(ctx, d.Now)
 		}
-		d.fannedOut(d.instant(), out, either(err, after))
+		d.fannedOut(d.instant(), out, 0, either(err, after))
 	}
 	return start, committed, true
-}
-
-// FanOutAside fans out some events of tenants that are set aside, as the engine does beside its operations.
-func (d *Dispatcher) FanOutAside(ctx context.Context, queue Queue) error {
-	out, err := queue.FanOut(ctx, FanOut{Now: d.Now, Aside: true})
-	d.spread(d.Now, out)
-	return err
 }
 
 func either(err, other error) error {

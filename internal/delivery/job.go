@@ -25,8 +25,8 @@ type Endpoint struct {
 // errOtherTenant is why an event is not sent to an endpoint of another tenant.
 var errOtherTenant = errors.New("the event belongs to another tenant, and is not sent")
 
-// For returns the endpoint for jobs of the tenant's events, with a Fault if the endpoint belongs to another tenant. So no row in the
-// database can send an event to another tenant.
+// For returns the endpoint for jobs of the tenant's events, with a Fault if the endpoint belongs to another tenant. So
+// no row in the database can send an event to another tenant.
 func (e *Endpoint) For(tenantID string) *Endpoint {
 	if e.TenantID == tenantID {
 		return e
@@ -48,12 +48,6 @@ type Job struct {
 	Created      time.Time
 	Endpoint     *Endpoint
 }
-
-// key identifies a delivery: an event has one to each webhook.
-type key struct{ event, webhook string }
-
-// key returns the job's key.
-func (j *Job) key() key { return key{j.EventID, j.Endpoint.WebhookID} }
 
 // Attempt is one HTTP request of a delivery and the response.
 type Attempt struct {

@@ -16,9 +16,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// TestModel plays the dispatcher and the store against a model of what they promise: each delivery is in flight once at a time, the first
-// attempts for a contact keep the order of its events, a tenant that is drained has nothing in flight, and everything ends, whatever the
-// database, the receivers, admins and crashes do in between.
+// TestModel plays the dispatcher and the store against a model of what they promise: each delivery is in flight once at
+// a time, the first attempts for a contact keep the order of its events, a tenant that is drained has nothing in
+// flight, and everything ends, whatever the database, the receivers, admins and crashes do in between.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -35,13 +35,14 @@ func TestModel(t *testing.T) {
 // commands are what happens, more often what comes more often here.
 var commands = []string{
 	"emit", "emit", "emit", "emit", "work", "work", "work", "work", "answer", "answer", "answer", "answer", "wait", "wait",
-	"fan out", "fan out aside", "toggle", "redeliver", "crash", "freeze",
+	"fan out", "toggle", "redeliver", "crash", "freeze",
 }
 
 // contacts are the contacts of each tenant.
 var contacts = []string{"one", "two"}
 
-// filters are those of the tenants' webhooks. All events pass. The second takes so many steps that its tenant's events are fanned out apart.
+// filters are those of the tenants' webhooks. All events pass. The second takes so many steps that two events take two
+// fan-outs.
 var filters = []string{"len(type) >= 0", strings.Repeat("len(type) in 0..99 || ", 20) + "true"}
 
 // model is what the test knows.
@@ -128,8 +129,6 @@ func (m *model) command(name string) {
 		m.dispatcher.Now = m.dispatcher.Now.Add(time.Duration(rapid.IntRange(1, 4_000).Draw(m.T, "ms")) * 10 * time.Millisecond)
 	case "fan out":
 		m.fanOut()
-	case "fan out aside":
-		m.fanOutAside()
 	case "toggle":
 		m.toggle(rapid.SampledFrom(m.order).Draw(m.T, "webhook"))
 	case "redeliver":
@@ -213,7 +212,8 @@ func (m *model) attempt(jobs []*delivery.Job) {
 	}
 }
 
-// inOrder expects that a first attempt overtakes no earlier event of the contact. What an admin asked for is out of the order.
+// inOrder expects that a first attempt overtakes no earlier event of the contact. What an admin asked for is out of the
+// order.
 func (m *model) inOrder(e *expected) {
 	for _, q := range m.all {
 		if q == e || e.attempts > 0 || e.asked || e.contact == "" {
@@ -245,32 +245,19 @@ func (m *model) answer(n, outcome int) {
 func (m *model) fanOut() {
 	store := testkit.Deliveries(m.other)
 	for more := true; more; {
-		out, err := store.FanOut(m.Context(), delivery.FanOut{Now: m.dispatcher.Now})
+		out, err := store.FanOut(m.Context(), m.dispatcher.Now)
 		if err != nil {
 			m.Fatalf("fanning out: %v", err)
 		}
 		more = out.More
 	}
-	if err := store.CatchUp(m.Context(), ""); err != nil { // past what nobody wants
-		m.Fatalf("fanning out: %v", err)
-	}
-	for more := true; more; {
-		out, err := store.FanOut(m.Context(), delivery.FanOut{Now: m.dispatcher.Now, Aside: true})
-		if err != nil {
-			m.Fatalf("fanning out: %v", err)
-		}
-		more = out.More
-	}
-}
-
-// fanOutAside has the engine do a step of this.
-func (m *model) fanOutAside() {
-	if err := m.dispatcher.FanOutAside(m.Context(), testkit.Deliveries(m.app)); err != nil {
+	if err := store.CatchUp(m.Context()); err != nil { // past what nobody wants
 		m.Fatalf("fanning out: %v", err)
 	}
 }
 
-// toggle disables or enables a webhook. A disabled one may miss what is not stored yet, and an enabled one gets nothing from before.
+// toggle disables or enables a webhook. A disabled one may miss what is not stored yet, and an enabled one gets nothing
+// from before.
 func (m *model) toggle(webhook string) {
 	for _, e := range m.all {
 		if e.webhook == webhook && !m.disabled[webhook] && m.stored(e).ID == "" {
@@ -366,7 +353,6 @@ func (m *model) finish() {
 				m.answer(0, 0)
 			}
 		}
-		m.fanOutAside()
 		if !slices.ContainsFunc(m.all, func(e *expected) bool {
 			return !m.missing(e) && (!e.over || m.stored(e).Status == delivery.StatusPending)
 		}) && !m.frozen[m.tenants[0]] && !m.frozen[m.tenants[1]] {

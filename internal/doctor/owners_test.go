@@ -32,8 +32,6 @@ var ownerless = map[string]string{
 	"_importContacts.import": "as rows",
 	"_eventsGone.event":      "names an event that was deleted",
 	"_fanOutCursor.event":    "a position, which a trigger moves",
-	"_fanOutAside.event":     "a position, which a trigger moves",
-	"_fanOutAside.webhook":   "a position, which a trigger moves",
 	"_fanOutSince.event":     "a position",
 	"_deletions.record":      "names a record that was deleted",
 	"audit_log.tenant":       "the log outlives what it is about",

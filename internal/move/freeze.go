@@ -23,7 +23,7 @@ const drainInterval = 100 * time.Millisecond
 // is in flight, and deleted contacts are erased.
 func Freeze(ctx context.Context, app core.App, deliveries *store.Store, tenantID string) (changed bool, err error) {
 	// do the slow part before
-	if err := deliveries.CatchUp(ctx, tenantID); err != nil {
+	if err := deliveries.CatchUp(ctx); err != nil {
 		return false, err
 	}
 	if err := retention.Sweep(ctx, app, deliveries); err != nil {
@@ -36,7 +36,7 @@ func Freeze(ctx context.Context, app core.App, deliveries *store.Store, tenantID
 	if err != nil {
 		return false, err
 	}
-	err = deliveries.CatchUp(ctx, tenantID) // events since then
+	err = deliveries.CatchUp(ctx) // events since then
 	if err == nil {
 		err = drain(ctx, app, tenantID)
 	}

@@ -71,7 +71,7 @@ func newSource(t testing.TB, contacts int) *source {
 			}
 		}
 	}
-	if err := testkit.Deliveries(app).CatchUp(t.Context(), ""); err != nil {
+	if err := testkit.Deliveries(app).CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET status = 'delivered', attempts = 1 WHERE rowid % 3 = 0", nil)
@@ -215,7 +215,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	equal(t, s, target)
 	// nothing is delivered again, and the resident's pending events are fanned out
-	if err := testkit.Deliveries(target).CatchUp(t.Context(), ""); err != nil {
+	if err := testkit.Deliveries(target).CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, s, target)

@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"database/sql/driver"
 	"encoding/binary"
-	"hash/fnv"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,16 +39,6 @@ func New(at time.Time) string {
 		last.milli, last.number = milli, randomNumber()
 	}
 	return base36(last.milli, timeLength) + base36(last.number, randomLength)
-}
-
-// Derived returns the same id whenever it is called with the same time and parts. The id has the format of New. Two ids of one millisecond
-// collide with a probability of 1 in 2 billion, so the caller must check whether the id exists.
-func Derived(at time.Time, parts ...string) string {
-	hash := fnv.New64a()
-	for _, part := range parts {
-		_, _ = io.WriteString(hash, part+"\n") // it never fails
-	}
-	return base36(at.UnixMilli(), timeLength) + base36(int64(hash.Sum64()%maxNumbers), randomLength)
 }
 
 func randomNumber() int64 {

@@ -90,17 +90,3 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 	}
 	return values
 }
-
-func TestDerived(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	id := Derived(at, "event", "webhook")
-	if !allowed.MatchString(id) || id[:timeLength] != New(at)[:timeLength] || id != Derived(at, "event", "webhook") {
-		t.Errorf("it is %q", id)
-	}
-	for _, other := range []string{Derived(at, "event", "another"), Derived(at, "eventwebhook"), Derived(at.Add(time.Millisecond), "event", "webhook")} {
-		if other == id {
-			t.Errorf("other parts have the same id %q", id)
-		}
-	}
-}

@@ -55,7 +55,6 @@ var Tables = []Table{
 	{Name: "_notices", Owners: ofTenant, Shared: true, Deletion: AsRows},
 	{Name: "_noticeMails", Key: []string{"notice", "recipient"}, Owners: map[string]string{"notice": "_notices"}},
 	{Name: "_stored", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
-	{Name: "_fanOutAside", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "_fanOutSince", Key: []string{"webhook"}, Owners: map[string]string{"webhook": "webhooks"}},
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "audit_log", Deletion: Kept},

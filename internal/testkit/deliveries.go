@@ -24,7 +24,7 @@ func Deliveries(app core.App) *store.Store { return app.Store().Get(deliveriesKe
 // FanOut fans out all events, like the engine in the background.
 func FanOut(tb testing.TB, app core.App) {
 	tb.Helper()
-	if err := Deliveries(app).CatchUp(context.Background(), ""); err != nil {
+	if err := Deliveries(app).CatchUp(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -9,14 +9,10 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// waitingAside are the events e before the cursor that are set aside.
-const waitingAside = "`_fanOutAside` a CROSS JOIN `events` f ON f.`id` = a.`event` CROSS JOIN `events` e ON e.`tenant` = a.`tenant` AND e.rowid >= f.rowid AND e.rowid <= " + cursorRow
-
-// backlogSQL counts the pending deliveries and finds the first of them, through an index of pending deliveries. Of the events after the
-// cursor it reads the first.
+// backlogSQL counts the pending deliveries and finds the first of them, through an index of pending deliveries. Of the
+// events after the cursor it reads the first.
 const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''),
-	(` + lagSQL + `) + (SELECT count(*) FROM ` + waitingAside + `),
-	coalesce((SELECT min(e.created) FROM ` + waitingAside + `), ''),
+	(` + lagSQL + `),
 	coalesce((SELECT created FROM events WHERE rowid > ` + cursorRow + ` ORDER BY rowid LIMIT 1), ''),
 	(SELECT count(*) FROM webhooks WHERE disabled = 1)
 FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
@@ -25,11 +21,8 @@ FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = '
 func (s *Store) Backlog(context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
 	err := s.read(backlogSQL, func(rows *sql.Rows) error {
-		var oldest, oldestAside, oldestEvent string
-		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &oldestAside, &oldestEvent, &backlog.Disabled)
-		if oldestAside != "" { // older than those after the cursor
-			oldestEvent = oldestAside
-		}
+		var oldest, oldestEvent string
+		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &oldestEvent, &backlog.Disabled)
 		if oldest == "" || oldestEvent != "" && oldestEvent < oldest {
 			oldest = oldestEvent
 		}

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"errors"
-	"testing"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -27,12 +25,6 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 	return deleteEvents(tx, some)
 }
 
-// DeliveryID is the id of an event's delivery to a webhook.
-var DeliveryID = deliveryID
-
-// Anybody is the statements that look at webhooks until they find one that could want something.
-var Anybody = []string{nobodySQL, newSQL}
-
 // MovedAt sets when the cursor was moved last for events that no webhook wants.
 func (s *Store) MovedAt(at time.Time) { s.moved = at }
 
@@ -43,21 +35,10 @@ func QueuePlans() map[string][]any {
 		agendaSQL:          nil,
 		dueSQL:             {ids, now, 10, ids},
 		lagSQL:             nil,
-		afterSQL:           {1, "", 1},
-		firstSQL:           nil,
-		lastSQL:            {ids},
-		takenSQL:           {ids},
-		newSQL:             {1, ""},
-		nobodySQL:          nil,
 		subscribersSQL:     {""},
-		stateSQL:           nil,
 		fullyFannedOutSQL:  {ids},
 		contactEventsSQL:   {ids, 1, 1},
-		asideSQL:           nil,
-		setAsideSQL:        {"", ""},
-		positionSQL:        {""},
-		tenantAfterSQL:     {"", ""},
-		insertSQL:          {"", "", "", "", "", 0, "", 0, "", now, now, ""},
+		insertSQL:          {"", "", "", "", now, ""},
 		enqueueEventsSQL:   {now, ids},
 		enqueueNextSQL:     {now, ids},
 		enqueueRequeuedSQL: {now, ids},
@@ -77,14 +58,15 @@ func QueuePlans() map[string][]any {
 	}
 }
 
-// DecidedBefore reports whether a fan-out of all events would read no webhook and evaluate no filter.
-func DecidedBefore(tb testing.TB, s *Store) bool {
-	tb.Helper()
-	_, err := s.planFanOut(sqlite.ReaderOf(s.app), fanOutOrder{limit: 1_000, how: writing}, time.Now())
-	if err != nil && !errors.Is(err, errUndecided) {
-		tb.Fatal(err)
+// WriteAfter decides a fan-out, calls change, and reports whether the write then writes anything.
+func WriteAfter(s *Store, change func()) (written bool, err error) {
+	f, err := s.decide()
+	if err != nil {
+		return false, err
 	}
-	return err == nil
+	change()
+	f, err = s.write(f, time.Now())
+	return f.at.passed > 0, err
 }
 
 // Compiled returns the compiled filters by webhook.

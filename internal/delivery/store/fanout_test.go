@@ -7,10 +7,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
-	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -76,7 +74,7 @@ func TestEventsThatNobodyWants(t *testing.T) {
 		if err := testkit.WriteEvent(app, e, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := deliveries.FanOut(t.Context(), delivery.FanOut{Now: time.Now()}); out.More || err != nil {
+		if out, err := deliveries.FanOut(t.Context(), time.Now()); out.More || err != nil {
 			t.Fatalf("the fan-out ends with %t, %v", out.More, err)
 		}
 		return e.ID
@@ -111,30 +109,32 @@ func TestEventsThatNobodyWants(t *testing.T) {
 	}
 }
 
-// Where no webhook is enabled, one look passes all events, however many they are, and none that a webhook wants later.
+// Where no webhook is enabled, the cursor passes all events, and none that a webhook wants later.
 func TestNobodyWantsEvents(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	disabled := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	testkit.Execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": disabled})
-	testkit.Execute(t, app, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-		INSERT INTO events (id, tenant, type, contact, payload, created) SELECT printf('many%011d', i), {:tenant}, 'contact.created', '', '{}', '' FROM n`,
-		dbx.Params{"tenant": tenant})
+	testkit.Events(t, app, tenant, 1_000, time.Now())
 	deliveries := store.New(app)
-	place := func() {
+	fanOut := func() {
 		t.Helper()
-		if out, err := deliveries.FanOut(t.Context(), delivery.FanOut{Now: time.Now()}); out.More || err != nil {
-			t.Fatalf("the fan-out ends with %t, %v", out.More, err)
+		for more := true; more; {
+			out, err := deliveries.FanOut(t.Context(), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			more = out.More
 		}
 	}
-	place()
-	if got := testkit.Count(t, app, "SELECT count(*) FROM _fanOutCursor WHERE event = 'many00000001000'", nil); got != 1 {
+	fanOut()
+	if got := testkit.Count(t, app, "SELECT count(*) FROM _fanOutCursor WHERE event = 'e00000000001000'", nil); got != 1 {
 		t.Error("the position is not at the newest event")
 	}
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	wanted := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	place()
+	fanOut()
 	if got := testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil); got != 1 {
 		t.Errorf("there are %d deliveries, not that of %s alone", got, wanted)
 	}
@@ -165,7 +165,7 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 	if after := row(); after == before {
 		t.Skipf("VACUUM left the row %d where it is", after)
 	}
-	if out, err := store.New(app).FanOut(t.Context(), delivery.FanOut{Now: time.Now()}); out.More || err != nil {
+	if out, err := store.New(app).FanOut(t.Context(), time.Now()); out.More || err != nil {
 		t.Fatal(out.More, err)
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook}", dbx.Params{"event": waiting.ID, "webhook": webhook}); n != 1 {
@@ -182,35 +182,11 @@ func TestFanOutEndsBesideWriters(t *testing.T) {
 	testkit.Execute(t, app, more, nil)
 	testkit.Execute(t, app, "CREATE TRIGGER busy AFTER UPDATE ON _fanOutCursor BEGIN INSERT INTO events (id, tenant, type, payload, created) "+
 		"SELECT lower(hex(randomblob(7))), tenant, type, payload, created FROM events LIMIT 1000; END", nil)
-	if err := store.New(app).CatchUp(t.Context(), ""); err != nil {
+	if err := store.New(app).CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	backlog, err := store.New(app).Backlog(t.Context())
 	if err != nil || backlog.FanOut == 0 {
 		t.Errorf("%d events are left, %v", backlog.FanOut, err)
-	}
-}
-
-// A delivery whose id another one has gets one of its own.
-func TestPlaceBesideATakenID(t *testing.T) {
-	t.Parallel()
-	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Acme")
-	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com/in", "")
-	first := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	testkit.FanOut(t, app)
-	second := testkit.Write(t, app, tenant, "", event.ContactUpdated)
-	var created string
-	if err := app.DB().NewQuery("SELECT created FROM events WHERE id = {:id}").Bind(dbx.Params{"id": second}).Row(&created); err != nil {
-		t.Fatal(err)
-	}
-	taken := store.DeliveryID(stamp.Parse(created), second, webhook)
-	testkit.Execute(t, app, "UPDATE deliveries SET id = {:id}", dbx.Params{"id": taken})
-	testkit.FanOut(t, app)
-	if d := testkit.DeliveryOf(t, app, first); d.ID != taken {
-		t.Errorf("the first one is %+v", d)
-	}
-	if d := testkit.DeliveryOf(t, app, second); d.ID == taken || d.ID == "" {
-		t.Errorf("the second one is %+v", d)
 	}
 }

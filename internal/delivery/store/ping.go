@@ -13,9 +13,10 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Ping builds a webhook.ping for the webhook, disabled or not, has send attempt it, and then stores the event with its delivery and the result.
-// Nothing is stored while the attempt is made, so that a crash forgets the ping, and nothing afterwards if the webhook was deleted meanwhile
-// or its tenant accepts no writes any more. The error is sql.ErrNoRows if there is no such webhook.
+// Ping builds a webhook.ping for the webhook, disabled or not, has send attempt it, and then stores the event with its
+// delivery and the result. Nothing is stored while the attempt is made, so that a crash forgets the ping, and nothing
+// afterwards if the webhook was deleted meanwhile or its tenant accepts no writes any more. The error is sql.ErrNoRows
+// if there is no such webhook.
 func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
 	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
 	if err != nil {
@@ -43,7 +44,8 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 // pingedSQL reports whether the webhook ?1 and its tenant ?2 still exist.
 const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = ?1 AND t.id = ?2)"
 
-// recordPing writes the event, the delivery and the attempt, unless the webhook or its tenant is gone, or that is not writable any more.
+// recordPing writes the event, the delivery and the attempt, unless the webhook or its tenant is gone, or that is not
+// writable any more.
 func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) error {
 	job, now := result.Job, time.Now()
 	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
@@ -55,10 +57,11 @@ func (s *Store) recordPing(result delivery.Result, insert sqlite.Statement) erro
 		if err != nil || state.Writable() != nil {
 			return nil, err
 		}
-		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}
-		statements := []sqlite.Statement{insert, statement(insertSQL, ping.attemptedRow(result, stamp.Stored(now))...)}
-		attempts, err := storeAttempts(tx, []finished{{result: result, delivery: job.DeliveryID}}, now)
-		return append(statements, attempts...), err
+		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, created: stamp.Stored(job.Created)}
+		row := newDelivery{ping, job.Endpoint.WebhookID}.values(job.DeliveryID, stamp.Stored(now))
+		statements := []sqlite.Statement{insert, statement(insertSQL, row...)}
+		stored, err := storeResults(tx, []delivery.Result{result}, now)
+		return append(statements, stored...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the attempt: %w", err)

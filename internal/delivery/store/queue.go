@@ -11,9 +11,9 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// The pending deliveries of one contact to one webhook are a queue, in the order of their events. Only its head is due: a delivery behind
-// one that was never attempted is blocked. After the first attempt, the next delivery is due when that one ends, or a minute after its
-// creation. So a fetch reads due deliveries and never has to search.
+// The pending deliveries of one contact to one webhook are a queue, in the order of their events. Only its head is due:
+// a delivery behind one that was never attempted is blocked. After the first attempt, the next delivery is due when
+// that one ends, or a minute after its creation. So a fetch reads due deliveries and never has to search.
 
 // holdTime is how long a failing delivery blocks the next one of its contact, from its creation.
 const holdTime = time.Minute
@@ -24,8 +24,8 @@ func before(d, column string) string {
 		"AND p.contact != '' AND p.status = 'pending' AND p.rowid < " + d + ".rowid ORDER BY p.rowid DESC LIMIT 1)"
 }
 
-// enqueueing returns a statement that sets at ?1 when the deliveries are due in their queues. members selects their row ids from the list
-// ?2. Attempted deliveries and due heads of queues stay unchanged.
+// enqueueing returns a statement that sets at ?1 when the deliveries are due in their queues. members selects their row
+// ids from the list ?2. Attempted deliveries and due heads of queues stay unchanged.
 func enqueueing(members string) string {
 	return `UPDATE deliveries SET (blocked, nextAttempt) = (
 	SELECT f.attempts = 0, CASE
@@ -55,37 +55,40 @@ const (
 	ofRequeued = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value UNION " + ofNext
 )
 
-// enqueued is a new delivery that is not in its queue yet.
-type enqueued struct{ event, webhook, contact string }
-
 // occupiedSQL returns the indexes of the queues in ?1, each a webhook and a contact, that have a pending delivery.
 const occupiedSQL = `SELECT j.key FROM json_each(?1) j
 WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
 
 // behindOthers returns the events of the new deliveries that are behind other pending or new ones.
-func behindOthers(tx sqlite.Reader, added []enqueued) (events []string, err error) {
-	if len(added) == 0 {
-		return nil, nil
-	}
-	queues := make([][2]string, len(added))
+func behindOthers(tx sqlite.Reader, added []newDelivery) (events []string, err error) {
+	var queues [][2]string
+	var of []string // their events
 	seen := make(map[[2]string]bool, len(added))
-	for i, f := range added {
-		queues[i] = [2]string{f.webhook, f.contact}
-		if seen[queues[i]] {
-			events = append(events, f.event)
+	for _, d := range added {
+		queue := [2]string{d.webhook, d.contact}
+		if d.contact == "" {
+			continue
 		}
-		seen[queues[i]] = true
+		if seen[queue] {
+			events = append(events, d.id)
+		} else {
+			queues, of = append(queues, queue), append(of, d.id)
+		}
+		seen[queue] = true
+	}
+	if len(queues) == 0 {
+		return nil, nil
 	}
 	occupied, err := sqlite.Values[int](tx, occupiedSQL, sqlite.List(queues))
 	for _, number := range occupied {
-		events = append(events, added[number].event)
+		events = append(events, of[number])
 	}
 	slices.Sort(events)
 	return slices.Compact(events), err
 }
 
-// These statements enqueue the deliveries of new events, those behind attempted or finished ones, and redelivered ones, by the lists of
-// ids in ?2.
+// These statements enqueue the deliveries of new events, those behind attempted or finished ones, and redelivered ones,
+// by the lists of ids in ?2.
 var (
 	enqueueEventsSQL   = enqueueing(ofEvents)
 	enqueueNextSQL     = enqueueing(ofNext)
@@ -100,7 +103,8 @@ func enqueue(text string, ids []string, now string) sqlite.Statement {
 // overSQL ends the delivery ?1.
 const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
 
-// Dequeue takes a delivery that is about to be deleted out of its contact's queue, so that the next one does not wait for ever.
+// Dequeue takes a delivery that is about to be deleted out of its contact's queue, so that the next one does not wait
+// for ever.
 func Dequeue(tx core.App, deliveryID string) error {
 	now := stamp.Stored(time.Now())
 	next := enqueue(enqueueNextSQL, []string{deliveryID}, now)

@@ -17,18 +17,19 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// sendable is the condition that an event e can still be sent. A redacted contact.deleted can: it only has the contact's id.
+// sendable is the condition that an event e can still be sent. A redacted contact.deleted can: it only has the
+// contact's id.
 var sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT " + isErased("e.[[payload]]") + ")"
 
-// requeue makes deliveries due. A finished one starts again with attempt 1 and the whole schedule; a pending one only gets an earlier next
-// attempt.
+// requeue makes deliveries due. A finished one starts again with attempt 1 and the whole schedule; a pending one only
+// gets an earlier next attempt.
 const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]] = {:now}, " +
 	"[[attempts]] = CASE WHEN [[status]] = 'pending' THEN [[attempts]] ELSE 0 END, " +
 	"[[status]] = 'pending' WHERE "
 
-// Redeliver makes a delivery due now, whatever its state, ahead of everything else at its endpoint and even if the endpoint's circuit is open. If
-// the webhook is disabled, the delivery waits until it is enabled. The error is sql.ErrNoRows if there is no such delivery, and
-// delivery.ErrErased if there is nothing left to send.
+// Redeliver makes a delivery due now, whatever its state, ahead of everything else at its endpoint and even if the
+// endpoint's circuit is open. If the webhook is disabled, the delivery waits until it is enabled. The error is
+// sql.ErrNoRows if there is no such delivery, and delivery.ErrErased if there is nothing left to send.
 func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery, error) {
 	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: stamp.Time{Time: now}}
 	err := s.app.RunInTransaction(func(tx core.App) error {
@@ -64,10 +65,11 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	return queued, nil
 }
 
-// missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it although they are
-// fanned out, with {:before} also those older than the webhook, and with {:pending} its deliveries that wait for a later attempt than {:now}.
-// The first two only if they are of {:kinds}; its filter is yet to be applied to the payload. Without a filter, payloads
-// are read only of events without a delivery, which are few: reading one takes longer than all the rest.
+// missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to
+// it although they are fanned out, with {:before} also those older than the webhook, and with {:pending} its deliveries
+// that wait for a later attempt than {:now}. The first two only if they are of {:kinds}; its filter is yet to be
+// applied to the payload. Without a filter, payloads are read only of events without a delivery, which are few: reading
+// one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
 	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
@@ -105,8 +107,8 @@ func extend(sum *delivery.Missed, stored string) {
 	}
 }
 
-// Recover makes due all that the webhook missed, and returns a summary of it. With DryRun it only returns the summary. The error is
-// sql.ErrNoRows if there is no such webhook.
+// Recover makes due all that the webhook missed, and returns a summary of it. With DryRun it only returns the summary.
+// The error is sql.ErrNoRows if there is no such webhook.
 func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
 	sum, err := s.recover(webhookID, recovery)
 	if err != nil {
@@ -124,7 +126,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := tenant.Writable(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
-	if err := s.CatchUp(context.Background(), ""); err != nil { // until an event is fanned out, it is unknown who misses it
+	if err := s.CatchUp(context.Background()); err != nil { // until an event is fanned out, it is unknown who misses it
 		return sum, err
 	}
 	sub, kinds, err := s.subscriber(owner, webhookID)
@@ -168,11 +170,11 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 // subscriber returns what decides which events a webhook receives, and the kinds that it wants.
 func (s *Store) subscriber(tenantID, id string) (sub *subscriber, kinds []string, err error) {
 	err = s.snapshot(func(tx sqlite.Reader) error {
-		r, err := s.recipients(tx, ahead)
+		at, err := readPosition(tx, "")
 		if err != nil {
 			return err
 		}
-		a, err := r.audience(tenantID)
+		a, err := s.directory.audience(tx, tenantID, at.version)
 		if err != nil {
 			return err
 		}
@@ -226,7 +228,7 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 		return err
 	}
 	redelivered, added := enqueue(enqueueRequeuedSQL, deliveries, now), enqueue(enqueueEventsSQL, events, now)
-	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
+	_, err = sqlite.Run(tx, []sqlite.Statement{statement(insertInto+
 		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
 		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, sqlite.List(events), webhookID), redelivered, added})

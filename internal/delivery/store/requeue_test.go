@@ -71,11 +71,11 @@ func fetch(t *testing.T, app core.App, now time.Time) []*delivery.Job {
 	for _, d := range agenda.Due {
 		due[d.Webhook] = 9
 	}
-	batch, err := queue.Fetch(t.Context(), delivery.Fetch{Now: now, Due: due})
+	jobs, err := queue.Fetch(t.Context(), delivery.Fetch{Now: now, Due: due})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return batch.Due
+	return jobs
 }
 
 func TestRecover(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what the API, commands and retention do
-// with deliveries.
+// Package store keeps deliveries and their attempts in SQLite. Its Store is the queue of the engine, and what the API,
+// commands and retention do with deliveries.
 //
-// fanout.go explains the fan-out cursor, recipients.go decides who receives an event, and aside.go fans out the events of tenants with very many
-// webhooks. queue.go explains the queue of a contact, which keeps its deliveries in order.
+// fanout.go writes the deliveries of new events, recipients.go decides who receives an event, and queue.go explains the
+// queue of a contact, which keeps its deliveries in order.
 package store
 
 import (
@@ -19,17 +19,16 @@ import (
 
 // Store keeps deliveries in the app's own tables, so that they commit together with contacts and events.
 //
-// It reads on the app's pool and writes on its single writing connection, in short statements for many rows: the cost of a fetch or a commit
-// does not grow with the backlog, and little with its own size. It bypasses dbx, which would rewrite the constant statements each time.
+// It reads on the app's pool and writes on its single writing connection, in short statements for many rows: the cost
+// of a fetch or a commit does not grow with the backlog, and little with its own size. It bypasses dbx, which would
+// rewrite the constant statements each time.
 //
-// Only the engine's goroutine uses the fields beside app and directory, through delivery.Queue.
+// Only the engine uses the fields beside app and directory, one call at a time, through delivery.Queue.
 type Store struct {
 	app       core.App
 	directory *directory
 	successes successes
-	chunks    sqlite.Chunks // of fanOutOld
-	unwanted  string        // the event after the cursor up to which no webhook wants any; "" for none
-	moved     time.Time     // when the cursor last moved past those
+	moved     time.Time // when the engine last moved the cursor
 }
 
 var _ delivery.Queue = (*Store)(nil)
@@ -45,8 +44,8 @@ func New(app core.App) *Store {
 	return s
 }
 
-// read runs a query on the reading pool and calls scan for each row. It takes no context, which would cost the driver a goroutine for each
-// query, and these take milliseconds. Restoring a backup replaces the pool, so it is not kept.
+// read runs a query on the reading pool and calls scan for each row. It takes no context, which would cost the driver a
+// goroutine for each query, and these take milliseconds. Restoring a backup replaces the pool, so it is not kept.
 func (s *Store) read(query string, scan func(*sql.Rows) error, args ...any) error {
 	db, open := s.app.ConcurrentDB().(*dbx.DB)
 	if !open || db == nil {

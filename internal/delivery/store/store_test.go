@@ -141,6 +141,10 @@ func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.T
 	return ids
 }
 
+func (b *sqliteBackend) Attempts(t *testing.T) int {
+	return testkit.Count(t, b.app, "SELECT count(*) FROM delivery_attempts", nil)
+}
+
 func (b *sqliteBackend) State(t *testing.T, id string) storetest.State {
 	t.Helper()
 	var found testkit.Delivery

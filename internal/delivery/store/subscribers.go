@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// subscribersSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to them. A deleted tenant has
-// none, although their rows may remain for a while.
+// subscribersSQL reads the webhooks of the tenant ?1 in the order of their rows, and whether nothing may be sent to
+// them. A deleted tenant has none, although their rows may remain for a while.
 const subscribersSQL = "SELECT w.`id`, w.`disabled` OR NOT t.`apiEnabled`, w.`events`, w.`filter` " +
 	"FROM `tenants` t CROSS JOIN `webhooks` w ON w.`tenant` = t.`id` WHERE t.`id` = ?1 ORDER BY w.rowid"
 
@@ -39,8 +39,8 @@ func (sub *subscriber) wants(kind event.Kind) bool {
 	}
 }
 
-// passes reports whether an event passes the filter, and adds the steps. An event passes if it could not be parsed, the filter fails, or the
-// steps would be more than filter.MaxSteps.
+// passes reports whether an event passes the filter, and adds the steps. An event passes if it could not be parsed, the
+// filter fails, or the steps would be more than filter.MaxSteps.
 func (sub *subscriber) passes(event *filter.Event, steps *int) bool {
 	if sub.filter == nil || event == nil {
 		return true
@@ -91,41 +91,40 @@ func (a audience) find(id string) int {
 	return slices.IndexFunc(a.subscribers, func(sub *subscriber) bool { return sub.id == id })
 }
 
-// verdict is who receives an event.
-type verdict struct {
-	version  int64
-	webhooks []string
-	aside    bool // they are many, or their filters take long, so that the tenant is set aside
-}
-
 const (
 	minAudiences = 1_000
-	maxVerdicts  = 2_000
 	warnEvery    = time.Hour
 )
 
-// directory caches the webhooks of tenants. It also remembers the recipients of events that are not fanned out yet, because they are decided once.
+// directory caches the webhooks of tenants by their version.
 type directory struct {
 	tenants func() ([]string, error) // the ids of all that exist
 
 	mu        sync.Mutex
 	audiences map[string]audience  // by tenant
 	limit     int                  // of audiences, before those of deleted tenants are dropped
-	young     map[string]verdict   // by event
-	old       map[string]verdict   // dropped when young is full
 	warned    map[string]time.Time // by tenant
 }
 
 func newDirectory(tenants func() ([]string, error)) *directory {
 	return &directory{
-		tenants: tenants, audiences: map[string]audience{}, limit: minAudiences, young: map[string]verdict{}, warned: map[string]time.Time{},
+		tenants: tenants, audiences: map[string]audience{}, limit: minAudiences, warned: map[string]time.Time{},
 	}
 }
 
-func (d *directory) audience(tenant string) audience {
+// audience returns the webhooks of a tenant in a version, which the transaction sees.
+func (d *directory) audience(tx sqlite.Reader, tenant string, version int64) (audience, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.audiences[tenant]
+	known := d.audiences[tenant]
+	d.mu.Unlock()
+	if known.version == version {
+		return known, nil
+	}
+	a, err := readAudience(tx, tenant, version, known.subscribers)
+	if err == nil {
+		d.keep(tenant, a)
+	}
+	return a, err
 }
 
 func (d *directory) keep(tenant string, a audience) {
@@ -146,24 +145,6 @@ func (d *directory) keep(tenant string, a audience) {
 		}
 	}
 	d.audiences, d.limit = left, 2*len(ids)+minAudiences
-}
-
-func (d *directory) decided(event string) (v verdict, found bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v, found = d.young[event]; !found {
-		v, found = d.old[event]
-	}
-	return v, found
-}
-
-func (d *directory) remember(event string, decided verdict) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.young) >= maxVerdicts {
-		d.young, d.old = make(map[string]verdict, maxVerdicts), d.young
-	}
-	d.young[event] = decided
 }
 
 // warns reports whether to warn about the filters of a tenant: at most once in warnEvery.

@@ -118,6 +118,6 @@ func testDueOrder(t *testing.T, f *fixture) {
 	middle := f.AddEvent(t, tenant, "", f.now.Add(2*time.Second), webhook)[0]
 	f.now = f.now.Add(time.Minute)
 	for _, want := range []string{early, middle, late} {
-		expect(t, f.claimSome(t, 1, false), want)
+		expect(t, f.claimSome(t, 1), want)
 	}
 }

@@ -84,7 +84,7 @@ func testFanOutOnce(t *testing.T, f *fixture) {
 	for i := range 4 {
 		all.Go(func() {
 			for more := true; more; {
-				out, err := stores[i].FanOut(context.Background(), delivery.FanOut{Now: f.now})
+				out, err := stores[i].FanOut(context.Background(), f.now)
 				if err != nil {
 					t.Errorf("fanning out: %v", err)
 					return
@@ -99,7 +99,7 @@ func testFanOutOnce(t *testing.T, f *fixture) {
 	for _, e := range events {
 		ids = append(ids, f.deliveries(t, e, webhook)...)
 	}
-	jobs := f.claimSome(t, 2*n, false)
+	jobs := f.claimSome(t, 2*n)
 	expect(t, jobs, ids...)
 	for _, job := range jobs {
 		f.complete(t, f.delivered(job))
@@ -117,7 +117,7 @@ func testFanOutInChunks(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	out, err := f.store.FanOut(t.Context(), delivery.FanOut{Now: f.now})
+	out, err := f.store.FanOut(t.Context(), f.now)
 	if err != nil || !out.More {
 		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
@@ -144,7 +144,7 @@ func testFanOutToMany(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	out, err := f.store.FanOut(t.Context(), delivery.FanOut{Now: f.now})
+	out, err := f.store.FanOut(t.Context(), f.now)
 	if err != nil || !out.More {
 		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
@@ -154,7 +154,39 @@ func testFanOutToMany(t *testing.T, f *fixture) {
 	f.deliveries(t, events[len(events)-1], webhooks...)
 }
 
-// testFanOutAfterChange changes webhooks while events wait for fan-out. They go to those that are enabled, and were when the events were made.
+// testFanOutToVeryMany fans out an event of a tenant that has more webhooks than a write takes. The writes, between
+// which webhooks may change, go on where the last one ended. Later events follow.
+func testFanOutToVeryMany(t *testing.T, f *fixture) {
+	large, other := f.AddTenant(t), f.AddTenant(t)
+	var webhooks []string
+	for range 450 {
+		webhooks = append(webhooks, f.AddWebhook(t, large, f.now))
+	}
+	elsewhere := f.AddWebhook(t, other, f.now)
+	event, second, last := f.Emit(t, large, "contact1", f.now), f.Emit(t, large, "contact1", f.now), f.Emit(t, other, "", f.now)
+	step := func(want int) {
+		t.Helper()
+		out, err := f.store.FanOut(t.Context(), f.now)
+		if err != nil || !out.More || len(out.Pending) != want {
+			t.Fatalf("the step ends with %d endpoints, %t, %v", len(out.Pending), out.More, err)
+		}
+	}
+	step(200)
+	if found := f.DeliveriesOf(t, event); len(found) != 200 {
+		t.Fatalf("it has %d deliveries", len(found))
+	}
+	f.store = f.Store(t) // after a crash
+	f.SetDisabled(t, webhooks[0], true, f.now)
+	f.SetDisabled(t, webhooks[449], true, f.now)
+	step(200)
+	f.fanOut(t)
+	f.deliveries(t, event, webhooks[:449]...)
+	f.deliveries(t, second, webhooks[1:449]...)
+	f.deliveries(t, last, elsewhere)
+}
+
+// testFanOutAfterChange changes webhooks while events wait for fan-out. They go to those that are enabled, and were
+// when the events were made.
 func testFanOutAfterChange(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	kept, disabled, enabled, again := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
@@ -172,22 +204,6 @@ func testFanOutAfterChange(t *testing.T, f *fixture) {
 	f.deliveries(t, after, kept, enabled, again, added)
 	f.recover(t, enabled, f.now.Add(-time.Hour), false, 1)
 	f.deliveries(t, before, kept, enabled)
-}
-
-// testDecidedOnce changes webhooks after an event was fetched. It goes to those that it was fetched for, unless they are deleted.
-func testDecidedOnce(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	first, second, deleted := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
-	e := f.Emit(t, tenant, "contact1", f.now)
-	jobs := f.claimEvents(t, e, e, e)
-	f.SetDisabled(t, first, true, f.now)
-	f.SetDisabled(t, second, true, f.now)
-	f.DeleteWebhook(t, deleted)
-	sent := slices.IndexFunc(jobs, func(job *delivery.Job) bool { return job.Endpoint.WebhookID == first })
-	f.complete(t, f.delivered(jobs[sent]))
-	ids := f.deliveries(t, e, first, second)
-	f.state(t, ids[0], delivery.StatusDelivered, 1)
-	f.state(t, ids[1], delivery.StatusPending, 0)
 }
 
 // testFanOutManyBefore fans out more than a chunk at once.
@@ -339,7 +355,7 @@ func testPruneBeforeFanOut(t *testing.T, f *fixture) {
 func (f *fixture) fanOut(t *testing.T) {
 	t.Helper()
 	for more := true; more; {
-		out, err := f.store.FanOut(context.Background(), delivery.FanOut{Now: f.now})
+		out, err := f.store.FanOut(context.Background(), f.now)
 		if err != nil {
 			t.Fatalf("fanning out: %v", err)
 		}
@@ -350,7 +366,7 @@ func (f *fixture) fanOut(t *testing.T) {
 // fanOutAll fans out all events, those that nobody wants too.
 func (f *fixture) fanOutAll(t *testing.T) {
 	t.Helper()
-	if err := f.store.CatchUp(t.Context(), ""); err != nil {
+	if err := f.store.CatchUp(t.Context()); err != nil {
 		t.Fatalf("fanning out: %v", err)
 	}
 }

@@ -10,17 +10,12 @@ import (
 	"contactbase/internal/delivery/store"
 )
 
-// testOrderAtRandom runs random operations with two webhooks and three contacts. No first attempt may start too early, and all deliveries
-// must be over in the end.
-func testOrderAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, false) }
-
-// testNewAtRandom is the same, with new events sent before their fan-out.
-func testNewAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, true) }
-
-func playAtRandom(t *testing.T, f *fixture, newEvents bool) {
+// testOrderAtRandom runs random operations with two webhooks and three contacts. No first attempt may start too early,
+// and all deliveries must be over in the end.
+func testOrderAtRandom(t *testing.T, f *fixture) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}, newEvents: newEvents} //nolint:gosec // a game
+	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}} //nolint:gosec // a game
 	tenant := f.AddTenant(t)
 	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
 	for range 400 {
@@ -62,14 +57,13 @@ func playAtRandom(t *testing.T, f *fixture, newEvents bool) {
 // game is the test's model of the deliveries.
 type game struct {
 	*fixture
-	random    *rand.Rand
-	other     *store.Store // of another process
-	webhooks  []string
-	waiting   []string              // events that may have no deliveries
-	all       []*played             // in the order of their events
-	byTarget  map[[2]string]*played // by event and webhook
-	newEvents bool                  // whether new events are claimed before their fan-out
-	flying    []*delivery.Job
+	random   *rand.Rand
+	other    *store.Store // of another process
+	webhooks []string
+	waiting  []string              // events that may have no deliveries
+	all      []*played             // in the order of their events
+	byTarget map[[2]string]*played // by event and webhook
+	flying   []*delivery.Job
 }
 
 type played struct {
@@ -102,7 +96,7 @@ func (g *game) fanOutSome(t *testing.T) {
 }
 
 func (g *game) claimSome(t *testing.T) {
-	for _, job := range g.fixture.claimSome(t, 1+g.random.IntN(5), g.newEvents) {
+	for _, job := range g.fixture.claimSome(t, 1+g.random.IntN(5)) {
 		p := g.of(job)
 		if p.over || p.flying {
 			t.Fatalf("claimed %+v", *p)
@@ -155,7 +149,7 @@ func (g *game) endOne() []delivery.Result {
 	switch g.random.IntN(4) {
 	case 0:
 		p.flying = false
-		delete(g.claims, targetOf(job))
+		delete(g.claims, job.DeliveryID)
 		return nil
 	case 1:
 		p.flying = false
