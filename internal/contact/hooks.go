@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/event"
 	"contactbase/internal/order"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -39,7 +38,7 @@ func Bind(app core.App, erase Erase, wake func()) {
 	afterCommit := &hook.Handler[*core.ModelEvent]{
 		Id: "contactbaseAfterCommit",
 		Func: func(e *core.ModelEvent) error {
-			if e.App.IsTransactional() { // see plan.runHooks
+			if e.App.IsTransactional() { // see announce
 				e.App = app
 			}
 			return e.Next()
@@ -81,7 +80,7 @@ func createRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return created(e.Record.GetString("tenant"), OfRecord(e.Record)).write(tx, now)
+		return effectsOf(tx, e.Record, &change{after: OfRecord(e.Record), now: now})
 	})
 }
 
@@ -110,7 +109,7 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return updated(tenantID, before, OfRecord(e.Record)).write(tx, now)
+		return effectsOf(tx, e.Record, &change{before: before, after: OfRecord(e.Record), now: now})
 	})
 }
 
@@ -142,7 +141,7 @@ func deleteWith(e *core.RecordEvent, erase Erase) error {
 			return err
 		}
 		mergedInto, _ := e.Record.GetRaw(mergedIntoField).(string)
-		if err := deleted(tenantID, c, mergedInto).write(tx, time.Now()); err != nil {
+		if err := effectsOf(tx, e.Record, &change{before: c, mergedInto: mergedInto, now: time.Now()}); err != nil {
 			return err
 		}
 		return erase(tx, tenantID, c)
@@ -169,26 +168,7 @@ func deleteRecord(tx core.App, tenantID, id, mergedInto string) error {
 	return nil
 }
 
-// isRelated reports whether an admin has added a relation to contacts.
-func isRelated(app core.App) (bool, error) {
-	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
-	if err != nil {
-		return false, fmt.Errorf("finding the collection of contacts: %w", err)
-	}
-	return relation.Exists(app, collection)
-}
-
-// write writes the side effects in the caller's transaction.
-func (e sideEffects) write(tx core.App, now time.Time) error {
-	if e.event == nil {
-		return nil
-	}
-	emitted, err := event.Insert(e.event, now)
-	if err == nil {
-		_, err = sqlite.Run(tx, append(e.search, emitted))
-	}
-	if err != nil {
-		return fmt.Errorf("writing the side effects of a change of the contact %s: %w", e.event.Contact, err)
-	}
-	return nil
+// effectsOf writes the side effects of a change that PocketBase makes to a record.
+func effectsOf(tx core.App, record *core.Record, c *change) error {
+	return writeEffects(sqlite.TxOf(tx), record.GetString("tenant"), []*change{c})
 }

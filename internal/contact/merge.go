@@ -37,26 +37,14 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	if err := relation.Move(tx, p.collection, m.From, m.ID); err != nil {
 		return nil, err
 	}
-	for _, id := range m.From { // the unique values that the remaining contact may get are free once these are deleted
-		if err := deleteRecord(tx, tenantID, id, m.ID); err != nil {
-			return nil, err
-		}
-	}
-	rows, err := p.rows(p.changes)
+	_, refused, err := execute(inApp(tx), p)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("merging contacts: %w", err)
 	}
-	if _, err := sqlite.Run(tx, rows.statements()); err != nil {
-		return nil, p.refused(err)
+	if refused != nil {
+		return nil, refused
 	}
-	effects, err := p.effects(p.changes)
-	if err == nil {
-		_, err = sqlite.Run(tx, effects)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("writing the merged contact: %w", err)
-	}
-	p.runHooks(tx, p.changes)
+	announce(tx, tenantID, p.schema, p.changes)
 	return merged, nil
 }
 
@@ -89,9 +77,9 @@ func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *C
 	}
 	remaining := present(m.ID)
 	c := &change{before: remaining, sets: p.ownRelations(remaining, m), now: time.Now()}
-	for _, id := range m.From {
+	for _, id := range m.From { // the unique values that the remaining contact may get are free once these are deleted
 		m.fill(p, c, present(id))
-		p.made.delete(present(id))
+		p.delete(&change{before: present(id), mergedInto: m.ID})
 	}
 	result, err := p.decide(c)
 	if result.Wrong != nil {

@@ -105,11 +105,14 @@ type plan struct {
 
 // change is the change of a contact that a plan has decided.
 type change struct {
-	item   int      // that asked for it
-	before *Contact // nil for a new contact
-	after  *Contact
+	item   int          // that asked for it
+	before *Contact     // nil for a new contact
+	after  *Contact     // nil for a deleted one
 	record *core.Record // with the admin's fields; nil if there are none
 	sets   Changes
+
+	mergedInto string // the id of the contact that a deleted one is merged into, "" for none
+
 	fields []int     // the indexes in Fields of the shipped fields that change
 	keys   []indexed // in the admin's unique indexes
 	now    time.Time
@@ -123,6 +126,13 @@ func planOf(app core.App, tenantID string) (*plan, error) {
 	}
 	targets, err := custom.Targets(s.custom, app.FindCachedCollectionByNameOrId)
 	return &plan{schema: s, targets: targets, tenantID: tenantID}, err
+}
+
+// with returns a plan that reads from tx, given one that lacks only that.
+func (p *plan) with(tx sqlite.Reader) *plan {
+	begun := *p
+	begun.tx = tx
+	return &begun
 }
 
 // next decides what the item with that index does.
@@ -140,7 +150,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 	case item.Matches != nil && !item.Matches(found):
 		return Result{Status: Failed, Contact: found, Wrong: ErrPreconditionFailed}, nil
 	case item.Action == Delete:
-		p.made.delete(found)
+		p.delete(&change{item: index, before: found})
 		return Result{Status: Deleted, Contact: found}, nil
 	}
 	c := &change{item: index, before: found, sets: item.Changes, now: time.Now()}
@@ -154,6 +164,11 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 		return failed(fault.InvalidContact(wrong)), nil
 	}
 	return p.decide(c)
+}
+
+func (p *plan) delete(c *change) {
+	p.made.delete(c.before)
+	p.changes = append(p.changes, c)
 }
 
 // decide decides what a change does. The result has Wrong if the contact would be invalid.

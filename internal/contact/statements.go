@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"fmt"
 	"strings"
 
 	"contactbase/internal/contact/custom"
@@ -26,27 +27,27 @@ func (p *plan) rows(changes []*change) (rows runs, err error) {
 	return rows, nil
 }
 
-// effects returns the statements that write the search rows and the events of changes.
-func (p *plan) effects(changes []*change) ([]sqlite.Statement, error) {
+// writeEffects writes the search rows and the events of changes, however their contacts are written.
+func writeEffects(tx sqlite.Tx, tenantID string, changes []*change) error {
 	var found, events runs
 	for _, c := range changes {
-		effects := created(p.tenantID, c.after)
-		if c.before != nil {
-			effects = updated(p.tenantID, c.before, c.after)
-		}
+		effects := c.effects(tenantID)
 		if effects.event == nil {
 			continue
 		}
 		emitted, err := event.Insert(effects.event, c.now)
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("encoding the event of the contact %s: %w", effects.event.Contact, err)
 		}
 		events = events.add(emitted)
 		for _, s := range effects.search {
 			found = found.add(s)
 		}
 	}
-	return append(found.statements(), events.statements()...), nil
+	if _, err := tx.Run(append(found.statements(), events.statements()...)); err != nil {
+		return fmt.Errorf("writing the search rows and events of %d contacts: %w", len(changes), err)
+	}
+	return nil
 }
 
 // runs gathers statements in their order. Successive ones with the same text become one repeated statement.
@@ -129,17 +130,25 @@ func (p *plan) updateRow(c *change) (sqlite.Statement, error) {
 	}, nil
 }
 
-// sideEffects is what is written together with a contact, in the same transaction, however the contact is written.
+// sideEffects is what is written together with a contact, in the same transaction.
 type sideEffects struct {
 	search []sqlite.Statement // that update the search row
 	event  *event.Event       // nil if callers see no difference
 }
 
-// created returns the side effects of a new contact.
-func created(tenantID string, c *Contact) sideEffects {
-	return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
-		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c,
-	}}
+func (c *change) effects(tenantID string) sideEffects {
+	switch {
+	case c.before == nil:
+		return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c.after))}, &event.Event{
+			Kind: event.ContactCreated, TenantID: tenantID, Contact: c.after.ID, Data: c.after,
+		}}
+	case c.after == nil:
+		return sideEffects{search.Delete(c.before.ID), &event.Event{
+			Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.before.ID, Data: c.before, MergedInto: c.mergedInto,
+		}}
+	default:
+		return updated(tenantID, c.before, c.after)
+	}
 }
 
 // updated returns the side effects of a change, none if callers see no difference.
@@ -155,13 +164,6 @@ func updated(tenantID string, before, after *Contact) (effects sideEffects) {
 		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous,
 	}
 	return effects
-}
-
-// deleted returns the side effects of a deletion. mergedInto is the id of the contact that the deleted one is merged into, "" for none.
-func deleted(tenantID string, c *Contact, mergedInto string) sideEffects {
-	return sideEffects{search.Delete(c.ID), &event.Event{
-		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, MergedInto: mergedInto,
-	}}
 }
 
 // searchedTexts and searchedNumbers are the fields that a search looks into.

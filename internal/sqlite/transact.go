@@ -56,6 +56,20 @@ func Direct(db dbx.Builder) dbx.Executor {
 // ReaderOf returns a reader in the app's transaction, or in its writing pool if it has none.
 func ReaderOf(app core.App) Reader { return Direct(app.NonconcurrentDB()) }
 
+// Tx is a transaction: it reads, and runs statements as Run does.
+type Tx interface {
+	Reader
+	Run(statements []Statement) ([]int64, error)
+}
+
+// TxOf returns the app's transaction.
+func TxOf(app core.App) Tx { return appTx{Direct(app.NonconcurrentDB())} }
+
+type appTx struct{ dbx.Executor }
+
+// Run implements Tx.
+func (tx appTx) Run(statements []Statement) ([]int64, error) { return run(tx.Executor, statements) }
+
 // Run runs statements in the app's transaction and returns how many rows each of them changed.
 func Run(tx core.App, statements []Statement) ([]int64, error) {
 	return run(Direct(tx.NonconcurrentDB()), statements)

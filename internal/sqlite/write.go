@@ -53,6 +53,22 @@ func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]
 	}
 }
 
+// Through is WriteFor for a function that runs its statements itself, so that it can continue if SQLite refuses the first
+// one. It returns its other errors before it writes anything: one that comes later makes the whole batch run again.
+func Through(ctx context.Context, app core.App, owner string, fn func(tx Tx) error) error {
+	_, err := WriteFor(ctx, app, owner, through(app, fn))
+	return err
+}
+
+func through(app core.App, fn func(tx Tx) error) WriteFunc {
+	return func(tx Reader) ([]Statement, error) {
+		if function, ok := tx.(*functionReader); ok {
+			return nil, fn(function)
+		}
+		return nil, fn(TxOf(app))
+	}
+}
+
 func writeWith(ctx context.Context, db *sql.DB, owner string, fn WriteFunc) ([]int64, error) {
 	w := poolWriter(db)
 	if w == nil {
@@ -195,7 +211,7 @@ func (c *functionConn) Driver() driver.Driver { return nil }
 
 func (c *functionConn) close() error { return errors.Join(c.conn.Close(), c.pool.Close()) }
 
-// functionReader is the reader of a write function. It refuses statements that write.
+// functionReader is the reader of a write function, and with Through its transaction. A query that writes is refused.
 type functionReader struct {
 	conn   *sql.Conn
 	opened []*sql.Rows
@@ -224,3 +240,6 @@ func (r *functionReader) Query(query string, args ...any) (*sql.Rows, error) {
 	}
 	return rows, err
 }
+
+// Run implements Tx.
+func (r *functionReader) Run(statements []Statement) ([]int64, error) { return run(r.conn, statements) }

@@ -113,3 +113,42 @@ func TestWriteFunctionTimeout(t *testing.T) {
 		}
 	})
 }
+
+// A write function that runs its statements itself may go on after one that SQLite refuses. Others in the batch are not
+// affected, and if it then fails, nothing of it is left.
+func TestWriteFunctionGoesOnAfterARefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
+		calls := 0
+		refused := func(then ...Statement) func() error {
+			return func() error {
+				_, err := writeWith(context.Background(), writers, "", through(nil, func(tx Tx) error {
+					calls++
+					_, err := tx.Run([]Statement{{"INSERT INTO things (rowid, name) VALUES (1, 'refused')", nil}})
+					if failed := (*StatementError)(nil); !errors.As(err, &failed) {
+						t.Errorf("a taken rowid gives %v", err)
+					}
+					if len(then) > 0 {
+						_, err = tx.Run(then)
+					}
+					return err
+				}))
+				return err
+			}
+		}
+		another := Statement{"INSERT INTO things (name) VALUES ('another')", nil}
+		before := stats(writers)
+		errs := together(t, writers, insert(writers, "a"), refused(another), refused(), insert(writers, "b"))
+		if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil || calls != 2 {
+			t.Errorf("after %d calls, the writers return %v", calls, errs)
+		}
+		if after := stats(writers); after.Commits-before.Commits != 1 {
+			t.Errorf("%d commits", after.Commits-before.Commits)
+		}
+		if got := column(t, readers, names); got != "a another b taken" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
