@@ -6,20 +6,20 @@
 // condition. ParseChanges checks the values first, outside of any transaction. Then a plan (plan.go) takes the items one after the
 // other, and decides for each of them:
 //
-//   - which contact it is about (plan_find.go), including the changes of earlier items, which the overlay (overlay.go) has
+//   - which contact it is about (finder.go), including the changes of earlier items, which the overlay (overlay.go) has
 //   - whether the contact would be valid (admin_fields.go, unique.go)
 //   - its id and its times (order.go)
 //
-// A plan only reads. It has a Result for each item, and a change for each contact to write. statements.go turns the changes into rows: the
-// contact, its search row, and the event that webhooks and the feed receive. What follows depends on the caller:
+// A plan only reads. It has a Result for each item, and a change for each contact to write or delete. What follows depends on the caller:
 //
-//   - Request.Commit writes the rows in one transaction, together with what the handler adds, such as a remembered response. A short
+//   - Request.Commit executes the plan in one transaction, together with what the handler adds, such as a remembered response. A short
 //     request shares its commit with other writers.
-//   - Write writes them in a transaction of the caller.
-//   - Preview drops them, and DryRun writes them to a temporary database, in which its later items find them.
+//   - Write executes it in a transaction of the caller. A Merge plans its own change and its deletions, and has Apply.
+//   - Preview drops the changes. DryRun remembers them, so that its later items find these contacts.
 //
-// A Merge plans its own change and its deletions, and has Apply and Preview. After the commit, PocketBase's hooks for saved records run,
-// which Bind uses to wake the delivery engine.
+// execute (execute.go) writes what a plan has decided: the row of each contact, its search row, and the event that webhooks and the feed
+// receive (statements.go). What the database refuses fails alone, and the rest is planned again. After the commit, announce runs
+// PocketBase's hooks for saved records, which Bind uses to wake the delivery engine.
 //
 // The dashboard and the records API save records instead. Bind adds hooks that apply the same rules to them, and write the same search row
 // and event (hooks.go, record.go). Deletions always go through a record, because PocketBase's cascade needs one.

@@ -46,7 +46,6 @@ func TestDryRunEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = run.Close() }()
 	for done := 0; done < contacts; {
 		results, err := run.Plan(&countdown{t.Context(), 9}, rename[done:])
 		if err != nil || len(results) != min(10, contacts-done) {

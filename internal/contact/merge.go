@@ -71,7 +71,15 @@ func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *C
 	if err := p.load(items); err != nil {
 		return nil, nil, err
 	}
-	present := func(id string) *Contact { return p.stored[Key{ID, id}] }
+	contacts := map[string]*Contact{}
+	for _, item := range items {
+		found, err := p.findAny(item.Keys)
+		if err != nil {
+			return nil, nil, err
+		}
+		contacts[item.Keys[0].Value] = found
+	}
+	present := func(id string) *Contact { return contacts[id] }
 	if err := m.check(present); err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ type overlay struct {
 	shared       map[Key][]*Contact  // by the folded email address, and by the phone number; the oldest first
 	holders      map[indexed]string  // the id of the contact that has a key in an admin's unique index
 	keys         map[indexed]string  // by a contact's id, its key in such an index; "" for none
+	indexes      int                 // that keys has at most
 }
 
 // put replaces a contact, nil for a new one, by what it is after an item.
@@ -21,24 +22,27 @@ func (o *overlay) put(before, after *Contact) {
 		o.contacts, o.byExternalID, o.shared = map[string]*Contact{}, map[string]*Contact{}, map[Key][]*Contact{}
 	}
 	if before != nil {
-		o.drop(before)
+		o.drop(before, after.shared())
 	}
 	o.contacts[after.ID] = after
 	if after.ExternalID != "" {
 		o.byExternalID[after.ExternalID] = after
 	}
 	for _, key := range after.shared() {
-		at, _ := slices.BinarySearchFunc(o.shared[key], after, byAge)
-		o.shared[key] = slices.Insert(o.shared[key], at, after)
+		if at, found := slices.BinarySearchFunc(o.shared[key], after, byAge); found {
+			o.shared[key][at] = after
+		} else {
+			o.shared[key] = slices.Insert(o.shared[key], at, after)
+		}
 	}
 }
 
 func (o *overlay) delete(c *Contact) {
 	o.put(c, &Contact{ID: c.ID})
 	o.contacts[c.ID] = nil
-	for in, key := range o.keys {
-		if in.value == c.ID {
-			delete(o.holders, indexed{in.index, key})
+	for i := range o.indexes {
+		if key := o.keys[indexed{i, c.ID}]; key != "" {
+			delete(o.holders, indexed{i, key})
 		}
 	}
 }
@@ -49,6 +53,7 @@ func (o *overlay) hold(id string, keys []indexed) {
 		o.holders, o.keys = map[indexed]string{}, map[indexed]string{}
 	}
 	for _, key := range keys {
+		o.indexes = max(o.indexes, key.index+1)
 		delete(o.holders, indexed{key.index, o.keys[indexed{key.index, id}]})
 		o.keys[indexed{key.index, id}] = key.value
 		if key.value != "" {
@@ -65,14 +70,18 @@ func (o *overlay) stillHolds(index int, id string) string {
 	return id
 }
 
-// drop forgets how a contact is found.
-func (o *overlay) drop(c *Contact) {
+// drop forgets how a contact is found, except by the kept ones of its shared keys.
+func (o *overlay) drop(c *Contact, kept []Key) {
 	if known := o.byExternalID[c.ExternalID]; known != nil && known.ID == c.ID {
 		delete(o.byExternalID, c.ExternalID)
 	}
 	for _, key := range c.shared() {
-		if at, found := slices.BinarySearchFunc(o.shared[key], c, byAge); found {
-			o.shared[key] = slices.Delete(o.shared[key], at, at+1)
+		at, found := slices.BinarySearchFunc(o.shared[key], c, byAge)
+		if !found || slices.Contains(kept, key) {
+			continue
+		}
+		if o.shared[key] = slices.Delete(o.shared[key], at, at+1); len(o.shared[key]) == 0 {
+			delete(o.shared, key)
 		}
 	}
 }

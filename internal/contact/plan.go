@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"database/sql"
 	"errors"
 	"maps"
 	"slices"
@@ -88,19 +87,10 @@ var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact doe
 
 // plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what earlier ones have made.
 type plan struct {
-	*schema
-	tx       sqlite.Reader
-	targets  custom.Collections // to which the admin's relations lead
-	tenantID string
-
-	made    overlay           // what the items have made
-	earlier *sql.DB           // of a dry run: what the items of earlier calls have made, see ownTables; nil for none
-	stored  prefetch          // what was read for many items at once
-	kept    prefetch          // the same of earlier
-	passed  map[string]string // of a dry run: the last stored contact that was passed over, by the text of a key
-	ended   func() error      // of a dry run: why a long look-up ends early; nil for never
-	newest  last              // contact of the tenant
-	changes []*change         // in the order of their items
+	finder
+	targets custom.Collections // to which the admin's relations lead
+	newest  last               // contact of the tenant
+	changes []*change          // in the order of their items
 }
 
 // change is the change of a contact that a plan has decided.
@@ -125,7 +115,7 @@ func planOf(app core.App, tenantID string) (*plan, error) {
 		return nil, err
 	}
 	targets, err := custom.Targets(s.custom, app.FindCachedCollectionByNameOrId)
-	return &plan{schema: s, targets: targets, tenantID: tenantID}, err
+	return &plan{finder: finder{schema: s, tenantID: tenantID}, targets: targets}, err
 }
 
 // with returns a plan that reads from tx, given one that lacks only that.
@@ -140,7 +130,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 	if item.Wrong != nil {
 		return failed(item.Wrong), nil //nolint:nilerr // the item fails, the others continue
 	}
-	found, err := p.find(item.Keys)
+	found, err := p.findAny(item.Keys)
 	if err != nil {
 		return Result{}, err
 	}

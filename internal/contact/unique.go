@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -191,19 +190,8 @@ func (p *plan) checkIndex(c *change, i int, index uniqueIndex) error {
 
 // holder returns the key of a row in a unique index, and the id of the stored contact that has it, "" for none.
 func (p *plan) holder(index uniqueIndex, args []any) (key, id string, err error) {
-	if _, err = sqlite.Row(p.tx, []any{&key, &id}, index.keySQL, args...); err != nil || p.earlier == nil {
-		return key, id, err
-	}
-	changed, err := p.isEarlier(id)
-	if err != nil {
-		return "", "", err
-	}
-	if changed {
-		id = ""
-	}
-	var earlier string
-	_, err = sqlite.Row(p.earlier, []any{&key, &earlier}, index.keySQL, args...)
-	return key, cmp.Or(earlier, id), err
+	_, err = sqlite.Row(p.tx, []any{&key, &id}, index.keySQL, args...)
+	return key, id, err
 }
 
 // column returns the value of a field as it is stored.

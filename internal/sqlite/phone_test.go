@@ -42,7 +42,6 @@ func TestPhonesAreFoundLikeEmails(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		defer run.Close()
 		return run.Plan(t.Context(), items)
 	}
 	for name, way := range map[string]struct {

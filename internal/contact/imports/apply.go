@@ -219,7 +219,7 @@ func (i *Import) inserts(o outcome) ([]sqlite.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	noted, err := i.noteInserts(o.notes)
+	noted, err := i.noteInserts(o.notes, MaxNotes)
 	return append(refused, noted...), err
 }
 

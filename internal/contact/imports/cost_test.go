@@ -77,7 +77,6 @@ var doors = map[string]func(t *testing.T, app core.App, owner, field string, key
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = run.Close() }()
 		measure(func() {
 			for page := range slices.Chunk(renamingItems(field, keys), 200) {
 				results, err := run.Plan(context.Background(), page)

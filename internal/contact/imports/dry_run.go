@@ -21,10 +21,11 @@ type dryRun struct {
 	run *contact.DryRun
 
 	counts   Counts
-	found    outcome // that is not yet stored
-	position int     // rows that were counted
-	stored   int     // the position in the database
-	begun    bool    // whether this dry run has stored it, and not one that was interrupted
+	rows     map[string]int // by the id of a contact, the first row that has it
+	found    outcome        // that is not yet stored
+	position int            // rows that were counted
+	stored   int            // the position in the database
+	begun    bool           // whether this dry run has stored it, and not one that was interrupted
 }
 
 // dryRun begins a dry run. The error is errMoved while another process is working on it.
@@ -36,7 +37,9 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dryRun{Import: i, app: app, run: run, stored: i.Position, counts: Counts{Warnings: i.columnWarnings()}}, nil
+	return &dryRun{
+		Import: i, app: app, run: run, stored: i.Position, rows: map[string]int{}, counts: Counts{Warnings: i.columnWarnings()},
+	}, nil
 }
 
 // isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
@@ -66,7 +69,7 @@ func (d *dryRun) count(ctx context.Context) (Status, error) {
 	if err != nil {
 		return "", fmt.Errorf("checking rows of the import %s: %w", d.ID, err)
 	}
-	d.found, err = d.outcome(p, 0, results, d.run.Mark)
+	d.found, err = d.outcome(p, 0, results, d.repeats)
 	if err != nil {
 		return "", err
 	}
@@ -74,10 +77,26 @@ func (d *dryRun) count(ctx context.Context) (Status, error) {
 	return Checking, nil
 }
 
+// repeats returns the earlier rows that have had the contacts of rows, and keeps these rows.
+func (d *dryRun) repeats(rows map[string]int) (map[string]int, error) {
+	earlier := map[string]int{}
+	for id, row := range rows {
+		if first, found := d.rows[id]; found {
+			earlier[id] = first
+		} else {
+			d.rows[id] = row
+		}
+	}
+	return earlier, nil
+}
+
 // stillSQL reports whether nobody has started, cancelled or checked the import meanwhile, and its tenant still has API
 // access.
 const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE " + isEnabled + " AND `id` = ? AND `status` = 'checking' " +
 	"AND `position` = ? AND `mapping` = ? AND `match` = ? AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
+
+// estimate is the note of an import whose check is not exact.
+const estimate = "the rows create or change more contacts than a dry run remembers, so its counts are estimates"
 
 // store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked the import meanwhile.
 func (d *dryRun) store(status Status) error {
@@ -88,6 +107,13 @@ func (d *dryRun) store(status Status) error {
 	statements, err := d.inserts(d.found)
 	if err != nil {
 		return err
+	}
+	if d.run.Forgot() {
+		estimated, err := d.noteInserts([]Note{{Row: d.Headings, Text: estimate}}, MaxNotes+1)
+		if err != nil {
+			return err
+		}
+		statements = append(statements, estimated...)
 	}
 	if !d.begun {
 		statements = append([]sqlite.Statement{

@@ -228,3 +228,31 @@ func TestOldestAcrossPages(t *testing.T) {
 		t.Errorf("the check says that a row %s, the import that it %s", said[0], said[1])
 	}
 }
+
+// A check that forgets contacts, because the rows create too many, says that its counts are estimates.
+func TestCheckThatForgets(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	for _, tc := range []struct {
+		remembered, created, notes int
+	}{{1_000, 500, 500}, {100, 1_000, 1}} {
+		var b strings.Builder
+		b.WriteString("name,externalId\n")
+		for n := range 1_000 {
+			fmt.Fprintf(&b, "Ada,%d\n", n%500)
+		}
+		stored := store(t, app, testkit.Tenant(t, app, "Acme"), b.String())
+		begin(t, app, stored, "externalId", check)
+		if err := imports.CheckRemembering(app, stored.ID, tc.remembered); err != nil {
+			t.Fatal(err)
+		}
+		checked := find(t, app, stored.ID)
+		if checked.Status != imports.Checked || checked.RowsCreated != tc.created || checked.Total != 1_000 {
+			t.Errorf("a check that remembers %d contacts counts %+v", tc.remembered, checked.Counts)
+		}
+		notes, err := imports.Notes(app, stored.ID, imports.MaxNotes)
+		if err != nil || len(notes) != tc.notes || (notes[0].Row == 1) != (tc.notes == 1) {
+			t.Errorf("a check that remembers %d contacts has %d notes, the first %+v (%v)", tc.remembered, len(notes), notes[:1], err)
+		}
+	}
+}

@@ -42,11 +42,28 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 		do()
 		err = d.store(status)
 	}
-	if closeErr := d.run.Close(); closeErr != nil {
-		return closeErr
+	return err
+}
+
+// CheckRemembering checks an import, remembering that many contacts.
+func CheckRemembering(app core.App, id string, contacts int) error {
+	i, err := Find(app, id)
+	if err != nil {
+		return err
+	}
+	d, err := i.dryRun(app)
+	if err != nil {
+		return err
+	}
+	d.run.Max = contacts
+	for status := Checking; status == Checking && err == nil; {
+		status, err = d.next(context.Background())
 	}
 	return err
 }
+
+// MaxChecks is how many tenants have a check under way.
+const MaxChecks = maxChecks
 
 // PruneSQL returns the statements that find and delete what is not needed any more.
 func PruneSQL() (statements []string) {

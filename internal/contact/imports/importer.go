@@ -25,6 +25,10 @@ const (
 	// atOnce is how many tenants have their turns at a time.
 	atOnce = 2
 
+	// maxChecks is how many tenants have a check under way, because each takes memory: see contact.DryRun. Those of other
+	// tenants wait until one ends; imports do not.
+	maxChecks = 4
+
 	// maxTurn is how long a turn takes, apart from a row or a chunk of rows that has begun.
 	maxTurn = time.Second
 )
@@ -47,11 +51,6 @@ func work(ctx context.Context, app core.App, maxTurn time.Duration) error {
 	w := &worker{
 		app: app, maxTurn: maxTurn, lines: map[string]*line{}, failures: map[string]failure{}, over: make(chan turn),
 	}
-	defer func() {
-		for _, l := range w.lines {
-			l.endCheck(app)
-		}
-	}()
 	for {
 		err := w.begin(ctx)
 		if w.running == 0 {
@@ -83,7 +82,7 @@ type line struct {
 
 	// These belong to the goroutine of the turn while it runs.
 	chunks *sqlite.Chunks
-	check  *dryRun // that is not finished, nil for none: a tenant has one temporary database at most
+	check  *dryRun // that is not finished, nil for none: a tenant has one at most
 }
 
 func newLine() *line { return &line{chunks: sqlite.Throttled()} }
@@ -139,7 +138,7 @@ const (
 	isEnabled  = "EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant` AND t.`apiEnabled` = 1)"
 )
 
-// waiting returns the imports whose turn may be next, by their tenants, in the order of their ids. It ends checks that
+// waiting returns the imports whose turn may be next, by their tenants, in the order of their ids. It drops checks that
 // do not go on.
 func (w *worker) waiting() (map[string][]string, error) {
 	found, checks := map[string][]string{}, map[string]bool{}
@@ -155,17 +154,29 @@ func (w *worker) waiting() (map[string][]string, error) {
 		}
 		return err
 	})
-	for tenant, l := range w.lines {
-		if err != nil || l.running || l.check == nil {
-			continue
-		}
-		if !checks[l.check.ID] {
-			l.endCheck(w.app)
-			continue
-		}
-		found[tenant] = slices.DeleteFunc(found[tenant], func(id string) bool { return checks[id] && id != l.check.ID })
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	underWay := 0
+	for _, l := range w.lines {
+		if !l.running && l.check != nil && !checks[l.check.ID] {
+			l.check = nil
+		}
+		if l.running || l.check != nil {
+			underWay++
+		}
+	}
+	for tenant, ids := range found {
+		l := w.lines[tenant]
+		if l == nil {
+			l = &line{}
+		}
+		if l.running || l.check == nil && underWay < maxChecks {
+			continue
+		}
+		found[tenant] = slices.DeleteFunc(ids, func(id string) bool { return checks[id] && (l.check == nil || id != l.check.ID) })
+	}
+	return found, nil
 }
 
 // next gives a turn to the tenant without a running one whose last turn is the longest ago, and there to the import
@@ -202,7 +213,6 @@ func (w *worker) next(waiting map[string][]string) (next *line, id string) {
 // has no API access, WorkOn waits.
 func WorkOn(ctx context.Context, app core.App, id string) error {
 	l := newLine()
-	defer l.endCheck(app)
 	for {
 		left, err := query(app, "`id` = ? AND "+unfinished, id)
 		if err = errors.Join(err, ctx.Err()); err != nil || len(left) == 0 {
@@ -232,19 +242,6 @@ func (i *Import) await(ctx context.Context, app core.App) error {
 	}
 }
 
-// endCheck ends the dry run that is not finished, if any.
-func (l *line) endCheck(app core.App) {
-	if l.check == nil {
-		return
-	}
-	if err := l.check.run.Close(); err != nil {
-		app.Logger().Warn(
-			"deleting the database of a dry run; delete its folder in the data directory, .contactbase.dry-run-…", "error", err,
-		)
-	}
-	l.check = nil
-}
-
 // work checks or applies the next page of an import, or the part of it that fits into the turn. The error is errMoved
 // if another process works on the import, or it is not to be worked on any more.
 func (l *line) work(ctx context.Context, app core.App, id string, maxTurn time.Duration) error {
@@ -268,7 +265,7 @@ func (l *line) work(ctx context.Context, app core.App, id string, maxTurn time.D
 // the first row.
 func (l *line) checkOn(ctx context.Context, app core.App, i *Import) error {
 	if l.check != nil && !l.check.isOf(i) {
-		l.endCheck(app)
+		l.check = nil
 	}
 	if l.check == nil {
 		var err error
@@ -278,7 +275,7 @@ func (l *line) checkOn(ctx context.Context, app core.App, i *Import) error {
 	}
 	status, err := l.check.next(ctx)
 	if err != nil || status == Checked {
-		l.endCheck(app)
+		l.check = nil
 	}
 	if errors.Is(err, errMoved) { // it was started, cancelled or checked again, which the next turn sees
 		return nil

@@ -1,7 +1,7 @@
 // Package imports writes the contacts of a spreadsheet, in the background and in small chunks. The database stores an import with its rows,
 // and each chunk commits contacts together with the position that it has reached, so that no row is applied twice after a crash. A check, or
-// dry run, plans the rows by the same code and keeps the planned contacts in a temporary database. It changes no contacts, but stores its
-// progress, counts and refused rows with the import.
+// dry run, plans the rows by the same code and remembers the planned contacts. It changes no contacts, but stores its progress, counts and
+// refused rows with the import.
 package imports
 
 import (

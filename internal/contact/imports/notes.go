@@ -35,8 +35,8 @@ func Notes(app core.App, id string, limit int) (found []Note, err error) {
 	return found, nil
 }
 
-// noteInserts returns the statement that stores notes, up to MaxNotes in all.
-func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
+// noteInserts returns the statement that stores notes, unless there are up to limit then.
+func (i *Import) noteInserts(notes []Note, limit int) ([]sqlite.Statement, error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (i *Import) noteInserts(notes []Note) ([]sqlite.Statement, error) {
 		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`, `contact`) " +
 			"SELECT ?1, ?2, `value` ->> 0, `value` ->> 1, `value` ->> 2 FROM json_each(?3) " +
 			"LIMIT max(?4 - (SELECT count(*) FROM `_importNotes` WHERE `import` = ?1), 0)",
-		Args: []any{i.ID, i.Tenant, string(encoded), MaxNotes},
+		Args: []any{i.ID, i.Tenant, string(encoded), limit},
 	}}, err
 }
 

@@ -78,7 +78,7 @@ func TestOthersDoNotWaitForACheck(t *testing.T) {
 	}
 }
 
-// A tenant has one temporary database, whatever number of checks it begins.
+// A tenant has one check under way, whatever number of checks it begins.
 func TestOneCheckOfATenantAtATime(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -104,6 +104,29 @@ func TestOneCheckOfATenantAtATime(t *testing.T) {
 	}
 	if got := find(t, app, second.ID); got.Status != imports.Checked || got.Position != 10 {
 		t.Errorf("the second is %+v", got)
+	}
+}
+
+// Some checks are under way at a time, however many tenants begin one. All end.
+func TestSomeChecksAtATime(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	const tenants, rows = 7, 30
+	for range tenants {
+		begin(t, app, store(t, app, testkit.Tenant(t, app, "Acme"), large(rows)), "externalId", check)
+	}
+	wait, _ := working(t, app)
+	most := 0
+	testkit.Eventually(t, "all checks end", func() bool {
+		const underWay = "SELECT count(*) FROM _imports WHERE status = 'checking' AND position > 0"
+		most = max(most, testkit.Count(t, app, underWay, nil))
+		return testkit.Count(t, app, "SELECT count(*) FROM _imports WHERE status = 'checked'", nil) == tenants
+	})
+	if most == 0 || most > imports.MaxChecks {
+		t.Errorf("%d checks are under way at a time", most)
+	}
+	if err := wait(); err != nil {
+		t.Error(err)
 	}
 }
 
