@@ -24,39 +24,49 @@ type plans struct {
 var plannedFields = []string{"name", "email", "phone", "externalId", "note"}
 
 // A plan does to the contacts what the same items do to a list in memory, one after the other, and a preview tells it exactly.
+// Only the database checks an index with an expression, which no preview foresees.
 func TestPlanAgainstAModel(t *testing.T) {
 	t.Parallel()
-	b := newBook(t)
-	testkit.ChangeContacts(t, b.App, func(c *core.Collection) {
-		c.Fields.Add(&core.TextField{Name: "note"}, &core.RelationField{Name: "boss", CollectionId: c.Id, MaxSelect: 1})
-		c.Indexes = append(c.Indexes,
-			"CREATE UNIQUE INDEX `own_phone` ON `contacts` (`tenant`, `phone`) WHERE `phone` != ''",
-			"CREATE UNIQUE INDEX `own_note` ON `contacts` (`tenant`, lower(`note`)) WHERE `note` != ''")
-	})
-	rapid.Check(t, func(rt *rapid.T) {
-		p := &plans{book: &book{Book: *b.Other()}}
-		for range rapid.IntRange(1, 4).Draw(rt, "calls") {
-			items := rapid.SliceOfN(rapid.Custom(p.item), 1, 12).Draw(rt, "items")
-			want := make([]string, len(items))
-			for i, item := range items {
-				want[i] = p.apply(item)
-			}
-			previewed, err := contact.Preview(p.App, p.Tenant, items)
-			if err != nil {
-				rt.Fatal(err)
-			}
-			written := p.commit(rt, items)
-			for i := range items {
-				if got := outline(written[i]); got != want[i] {
-					rt.Fatalf("item %d, %+v, gives %s, want %s", i, items[i], got, want[i])
+	for column, isForeseen := range map[string]bool{"`note` COLLATE NOCASE": true, "lower(`note`)": false} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			b := newBook(t)
+			testkit.ChangeContacts(t, b.App, func(c *core.Collection) {
+				c.Fields.Add(&core.TextField{Name: "note"}, &core.RelationField{Name: "boss", CollectionId: c.Id, MaxSelect: 1})
+				c.Indexes = append(c.Indexes,
+					"CREATE UNIQUE INDEX `own_phone` ON `contacts` (`tenant`, `phone`) WHERE `phone` != ''",
+					"CREATE UNIQUE INDEX `own_note` ON `contacts` (`tenant`, "+column+") WHERE `note` != ''")
+			})
+			rapid.Check(t, func(rt *rapid.T) {
+				p := &plans{book: &book{Book: *b.Other()}}
+				for range rapid.IntRange(1, 4).Draw(rt, "calls") {
+					p.compare(rt, rapid.SliceOfN(rapid.Custom(p.item), 1, 12).Draw(rt, "items"), isForeseen)
 				}
-				if got := outline(previewed[i]); got != want[i] {
-					rt.Fatalf("item %d, %+v, is previewed as %s, want %s", i, items[i], got, want[i])
-				}
-			}
-			p.learn(rt)
+			})
+		})
+	}
+}
+
+// compare previews and commits items, and compares both with the model.
+func (p *plans) compare(rt *rapid.T, items []contact.Item, isForeseen bool) {
+	want := make([]string, len(items))
+	for i, item := range items {
+		want[i] = p.apply(item)
+	}
+	previewed, err := contact.Preview(p.App, p.Tenant, items)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	written := p.commit(rt, items)
+	for i := range items {
+		if got := outline(written[i]); got != want[i] {
+			rt.Fatalf("item %d, %+v, gives %s, want %s", i, items[i], got, want[i])
 		}
-	})
+		if got := outline(previewed[i]); got != want[i] && isForeseen {
+			rt.Fatalf("item %d, %+v, is previewed as %s, want %s", i, items[i], got, want[i])
+		}
+	}
+	p.learn(rt)
 }
 
 // item draws an item, which often meets a contact of an earlier one.

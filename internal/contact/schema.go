@@ -64,7 +64,8 @@ func schemaFor(app core.App) (*schema, error) {
 }
 
 func newSchema(collection *core.Collection) *schema {
-	s := &schema{collection: collection, unique: sync.OnceValue(func() []uniqueIndex { return uniqueIndexes(collection) })}
+	s := &schema{collection: collection}
+	s.unique = sync.OnceValue(s.uniqueIndexes)
 	var unseen []core.Field
 	for _, field := range collection.Fields {
 		switch {

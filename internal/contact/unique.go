@@ -3,12 +3,12 @@ package contact
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
-	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 	"github.com/pocketbase/pocketbase/tools/dbutils"
 
@@ -37,108 +37,123 @@ func takenBy(names []string) fault.Fields {
 	return faults
 }
 
-// notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index.
+// notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index. SQLite names
+// the columns, or an index with expressions, only in the text of the error, which PocketBase reads as well.
 func (s *schema) notUnique(err error) (names []string) {
 	var faults validation.Errors
 	errors.As(validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames()), &faults)
-	for _, name := range s.collection.Fields.FieldNames() {
-		if _, found := faults[name]; name != "tenant" && (found || s.hasExpression(err, name)) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// hasExpression reports whether the error names an index with an expression of the field. SQLite names the columns or the index only in the
-// text of the error, which PocketBase reads as well.
-func (s *schema) hasExpression(err error, name string) bool {
-	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	names = slices.Collect(maps.Keys(faults))
 	for _, definition := range s.collection.Indexes {
 		index := dbutils.ParseIndex(definition)
 		if strings.Contains(err.Error(), "UNIQUE constraint failed: index '"+index.IndexName+"'") {
-			return slices.ContainsFunc(index.Columns, func(c dbutils.IndexColumn) bool { return word.MatchString(c.Name) })
+			names = append(names, s.mentioned(columnsOf(index)...)...)
 		}
 	}
-	return false
+	return slices.DeleteFunc(names, func(name string) bool { return name == "tenant" })
+}
+
+func columnsOf(index dbutils.Index) []string {
+	columns := make([]string, len(index.Columns))
+	for i, column := range index.Columns {
+		columns[i] = column.Name
+	}
+	return columns
+}
+
+// mentioned returns the fields whose names are words of SQL expressions.
+func (s *schema) mentioned(expressions ...string) []string {
+	words := strings.FieldsFunc(strings.ToLower(strings.Join(expressions, " ")), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return slices.DeleteFunc(s.collection.Fields.FieldNames(), func(name string) bool {
+		return !slices.Contains(words, strings.ToLower(name))
+	})
 }
 
 var errExternalIDTaken = fault.Fields{ExternalID: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
 
-// uniqueIndex is a unique index that an admin has added to the contacts.
-type uniqueIndex struct {
-	fields []string // that are in its keys, without the tenant
-	args   []string // the fields whose values keySQL takes
+// shippedIndex is the unique index of every installation, on the external id.
+const shippedIndex = "idx_contacts_externalId"
 
-	// keySQL returns a row unless the index leaves the contact out: the contact's key, "" for one that is never taken, and the id of the stored
-	// contact that has this key, "" for none.
-	keySQL string
+// uniqueIndex is a unique index of an admin's whose columns are fields. The database alone checks those with expressions.
+type uniqueIndex struct {
+	columns    []string
+	collations []string // of the columns, in upper case
+	args       []string // the columns, and what else its condition mentions
+
+	// holderSQL returns the id of the stored contact that has the values of args in the index, "" for none. It returns no row
+	// if the index leaves these values out.
+	holderSQL string
 }
 
-// uniqueIndexes returns the admin's unique indexes. It leaves out those that contain the id or a time, which no caller chooses.
-func uniqueIndexes(collection *core.Collection) (indexes []uniqueIndex) {
-	for _, definition := range collection.Indexes {
-		index := dbutils.ParseIndex(definition)
-		if !index.Unique || index.IndexName == shippedIndex {
+func (s *schema) uniqueIndexes() (indexes []uniqueIndex) {
+	for _, definition := range s.collection.Indexes {
+		parsed := dbutils.ParseIndex(definition)
+		columns := columnsOf(parsed)
+		isExpression := func(column string) bool { return s.collection.Fields.GetByName(column) == nil }
+		if !parsed.Unique || parsed.IndexName == shippedIndex || slices.ContainsFunc(columns, isExpression) {
 			continue
 		}
-		var columns []string
-		for _, column := range index.Columns {
-			columns = append(columns, column.Name)
+		index := uniqueIndex{columns: columns, args: slices.Clone(columns)}
+		for _, name := range s.mentioned(parsed.Where) {
+			if !slices.Contains(columns, name) {
+				index.args = append(index.args, name)
+			}
 		}
-		args := mentioned(collection, append(columns, index.Where)...)
-		if slices.ContainsFunc([]string{"id", "created", "updated"}, func(name string) bool { return slices.Contains(args, name) }) {
-			continue
+		for _, column := range parsed.Columns {
+			index.collations = append(index.collations, strings.ToUpper(column.Collate))
 		}
-		fields := slices.DeleteFunc(mentioned(collection, columns...), func(name string) bool { return name == "tenant" })
-		indexes = append(indexes, uniqueIndex{fields, args, keySQL(index, args)})
+		index.holderSQL = index.sql(parsed.Where)
+		indexes = append(indexes, index)
 	}
 	return indexes
 }
 
-// shippedIndex is the unique index of every installation, on the external id.
-const shippedIndex = "idx_contacts_externalId"
-
-// mentioned returns the fields of the collection that SQL expressions mention.
-func mentioned(collection *core.Collection, expressions ...string) []string {
-	text := strings.Join(expressions, " ")
-	return slices.DeleteFunc(collection.Fields.FieldNames(), func(name string) bool {
-		return !regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
-	})
-}
-
-var plainName = regexp.MustCompile(`^\w+$`)
-
-// keySQL returns the query of a uniqueIndex. It computes the index's expressions for a row that has the arguments as columns, and looks into the
-// index for these values.
-func keySQL(index dbutils.Index, args []string) string {
-	row := make([]string, len(args))
-	for i, name := range args {
-		row[i] = fmt.Sprintf("?%d AS `%s`", i+1, name)
+// sql returns the holderSQL. The condition holds for the stored contact inside, and for the values outside.
+func (i *uniqueIndex) sql(condition string) string {
+	values, same := make([]string, len(i.args)), make([]string, len(i.columns))
+	for n, name := range i.args {
+		values[n] = fmt.Sprintf("?%d AS `%s`", n+1, name)
 	}
-	from := " FROM (SELECT " + strings.Join(row, ", ") + ")"
-	var key, null, same []string
-	for _, column := range index.Columns {
-		expression := "(" + column.Name + ")"
-		if plainName.MatchString(column.Name) {
-			expression = "`" + column.Name + "`"
+	for n, column := range i.columns {
+		same[n] = "`" + column + "`"
+		if i.collations[n] != "" {
+			same[n] += " COLLATE " + i.collations[n]
 		}
-		value := "(SELECT " + expression + from + ")"
-		null = append(null, expression+" IS NULL")
-		switch strings.ToUpper(column.Collate) {
-		case "":
-			key, same = append(key, "quote("+expression+")"), append(same, expression+" = "+value)
-		case "NOCASE":
-			key, same = append(key, "quote(lower("+expression+"))"), append(same, expression+" COLLATE NOCASE = "+value)
-		default:
-			key, same = append(key, "quote(rtrim("+expression+"))"), append(same, expression+" COLLATE "+column.Collate+" = "+value)
-		}
+		same[n] += fmt.Sprintf(" = ?%d", n+1)
 	}
 	where := ""
-	if index.Where != "" {
-		where, same = " WHERE ("+index.Where+")", append(same, "("+index.Where+")")
+	if condition != "" {
+		where, same = " WHERE ("+condition+")", append(same, "("+condition+")")
 	}
-	return "SELECT iif(" + strings.Join(null, " OR ") + ", '', " + strings.Join(key, " || ',' || ") + "), " +
-		"coalesce((SELECT `id` FROM `contacts` WHERE " + strings.Join(same, " AND ") + " LIMIT 1), '')" + from + where
+	return "SELECT coalesce((SELECT `id` FROM `contacts` WHERE " + strings.Join(same, " AND ") + " LIMIT 1), '') " +
+		"FROM (SELECT " + strings.Join(values, ", ") + ")" + where
+}
+
+// key returns the values of the columns as one text, in which values are the same if the index says so. It is "" if one is
+// NULL, which is never the same.
+func (i *uniqueIndex) key(args []any) string {
+	var key strings.Builder
+	for n, collation := range i.collations {
+		text := fmt.Sprint(args[n])
+		switch {
+		case args[n] == nil:
+			return ""
+		case collation == "NOCASE":
+			text = strings.Map(lowerASCII, text)
+		case collation == "RTRIM":
+			text = strings.TrimRight(text, " ")
+		}
+		fmt.Fprintf(&key, "%q,", text)
+	}
+	return key.String()
+}
+
+func lowerASCII(r rune) rune {
+	if r >= 'A' && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
 }
 
 // indexed is a key in one of the admin's unique indexes, or the id of a contact there.
@@ -147,8 +162,8 @@ type indexed struct {
 	value string // the key, or the id of a contact
 }
 
-// checkUnique checks the values that must be unique. The error is a fault.Fields if another contact has one of them. It does not check the
-// indexes that uniqueIndexes leaves out, so that the database may still refuse the contact.
+// checkUnique checks the values that must be unique. The error is a fault.Fields if another contact has one of them. The
+// database may still refuse the contact.
 func (p *plan) checkUnique(c *change) error {
 	if c.before == nil || c.after.ExternalID != c.before.ExternalID {
 		if err := p.checkExternalID(c.after); err != nil {
@@ -175,29 +190,30 @@ func (p *plan) checkIndex(c *change, i int, index uniqueIndex) error {
 			return err
 		}
 	}
-	key, stored, err := p.holder(index, args)
+	key, stored := "", ""
+	isIn, err := sqlite.Row(p.tx, []any{&stored}, index.holderSQL, args...)
 	if err != nil {
 		return fmt.Errorf("looking into a unique index: %w", err)
 	}
+	if isIn {
+		key = index.key(args)
+	}
 	for _, holder := range []string{p.made.holders[indexed{i, key}], p.made.stillHolds(i, stored)} {
 		if holder != "" && holder != c.after.ID {
-			return takenBy(index.fields)
+			return takenBy(slices.DeleteFunc(slices.Clone(index.columns), func(name string) bool { return name == "tenant" }))
 		}
 	}
 	c.keys = append(c.keys, indexed{i, key})
 	return nil
 }
 
-// holder returns the key of a row in a unique index, and the id of the stored contact that has it, "" for none.
-func (p *plan) holder(index uniqueIndex, args []any) (key, id string, err error) {
-	_, err = sqlite.Row(p.tx, []any{&key, &id}, index.keySQL, args...)
-	return key, id, err
-}
-
-// column returns the value of a field as it is stored.
+// column returns the value of a field as it is stored, and NULL for one that a plan chooses later.
 func (p *plan) column(c *change, name string) (any, error) {
-	if name == "tenant" {
+	switch name {
+	case "tenant":
 		return p.tenantID, nil
+	case "id", "created", "updated":
+		return nil, nil
 	}
 	if field := FieldNamed(name); field != nil {
 		return field.Value(c.after), nil
