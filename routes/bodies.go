@@ -28,9 +28,9 @@ func sentBody(e *core.RequestEvent) *body.Body {
 	return body.Of(e.Request)
 }
 
-// pocketBase is what PocketBase's own routes need. It reads bodies before PocketBase does, which would keep a copy in memory,
-// and decode any size before it looks at its rules: that takes up to fifty times the size. Routes below our prefixes read
-// their own bodies.
+// pocketBase is what PocketBase's own routes need. It reads bodies before PocketBase does, which would keep a copy in
+// memory, and decode any size before it looks at its rules: that takes up to fifty times the size. Routes below our
+// prefixes read their own bodies.
 func (s *server) pocketBase() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       pocketBaseMiddlewareID,

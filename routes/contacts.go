@@ -45,7 +45,8 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	// net/http does not know the length of a body that exceeds its buffer: it would send chunks, the last of them in a packet of its own
+	// net/http does not know the length of a body that exceeds its buffer: it would send chunks, the last of them in a
+	// packet of its own
 	e.Response.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	return e.Blob(http.StatusOK, "application/json", body)
 }

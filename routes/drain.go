@@ -82,8 +82,8 @@ func (d *drain) wait(timeout time.Duration) (left int) {
 	return d.running
 }
 
-// readOnly refuses writes while an older data directory is upgraded. Reads that need tables or columns of the new schema also
-// fail.
+// readOnly refuses writes while an older data directory is upgraded. Reads that need tables or columns of the new
+// schema also fail.
 func (s *server) readOnly(e *core.RequestEvent) error {
 	const message = "The service is being upgraded and is read-only. Try again shortly."
 	if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {

@@ -13,9 +13,9 @@ import (
 	"contactbase/internal/member"
 )
 
-// changeEmail handles a member's request to change the email address. It refuses that of a portal link. If the address is
-// taken, perhaps by a member of another tenant, it answers as usual but sends nothing. PocketBase checks the address before
-// it calls a hook.
+// changeEmail handles a member's request to change the email address. It refuses that of a portal link. If the address
+// is taken, perhaps by a member of another tenant, it answers as usual but sends nothing. PocketBase checks the address
+// before it calls a hook.
 func changeEmail(e *core.RequestEvent) error {
 	if member.IsLink(e.Auth) {
 		return e.ForbiddenError("A portal link may not do this.", nil)

@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/contact"
 )
 
-// A request passes at most twelve layers of ours before its handler, of which six are bound to all routes: each costs time,
-// and whoever follows a request through the code reads it. Whoever adds one takes the place of another.
+// A request passes at most twelve layers of ours before its handler, of which six are bound to all routes: each costs
+// time, and whoever follows a request through the code reads it. Whoever adds one takes the place of another.
 func TestLayersBeforeAHandler(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -30,8 +30,8 @@ func TestLayersBeforeAHandler(t *testing.T) {
 	}
 }
 
-// layersAbove returns the functions of ours that a handler is called through, from the inside: middlewares, which call Next,
-// and handlers of net/http.
+// layersAbove returns the functions of ours that a handler is called through, from the inside: middlewares, which call
+// Next, and handlers of net/http.
 func layersAbove(handler string) (layers []string) {
 	var callers [256]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])

@@ -18,8 +18,8 @@ import (
 )
 
 // account is what follows once PocketBase has read the token of a member or superuser, below our prefix for them and in
-// PocketBase's own API. What they write is theirs in the audit log. The requests of members and portal links are limited;
-// they may not send all queries and changes, and each tenant's members read in turn.
+// PocketBase's own API. What they write is theirs in the audit log. The requests of members and portal links are
+// limited; they may not send all queries and changes, and each tenant's members read in turn.
 func (s *server) account() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       accountMiddlewareID,

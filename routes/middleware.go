@@ -42,9 +42,10 @@ var (
 	holdsCredential = regexp.MustCompile(credential.KeyPrefix + "|" + credential.TokenPrefix)
 )
 
-// request is the begin and the end of each request. It gives every response below our prefixes a request id and every error
-// the envelope, and keeps credentials out of the request log. Elsewhere, errors look like PocketBase's. It runs outside
-// PocketBase's panic recovery and inside its request log, and therefore still returns the error that it has answered.
+// request is the begin and the end of each request. It gives every response below our prefixes a request id and every
+// error the envelope, and keeps credentials out of the request log. Elsewhere, errors look like PocketBase's. It runs
+// outside PocketBase's panic recovery and inside its request log, and therefore still returns the error that it has
+// answered.
 func (s *server) request() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseRequest",

@@ -53,8 +53,8 @@ func refuseQuery(e *core.RequestEvent) error {
 }
 
 // mayQuery reports whether a request of the records API may have the parameters of its URL: only superusers may follow
-// relations. PocketBase applies a filter to all rows before the rule, so that its duration would tell about other tenants,
-// and a chain of relations can take minutes.
+// relations. PocketBase applies a filter to all rows before the rule, so that its duration would tell about other
+// tenants, and a chain of relations can take minutes.
 func mayQuery(e *core.RequestEvent, target *url.URL) bool {
 	name, found := collectionIn(target.Path)
 	if !found || e.HasSuperuserAuth() || target.RawQuery == "" {

@@ -15,9 +15,10 @@ import (
 	"contactbase/routes/route"
 )
 
-// acknowledge runs the rest of a request. It delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
-// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet. A read only requires
-// that this machine still serves after it, because a machine that has been replaced has old data.
+// acknowledge runs the rest of a request. It delays responses to requests that may write until Replica acknowledges
+// them. This includes requests that wrote nothing themselves: a replayed response, an unchanged contact or a conflict
+// reports on others' writes, which may not be replicated yet. A read only requires that this machine still serves after
+// it, because a machine that has been replaced has old data.
 func (s *server) acknowledge(e *core.RequestEvent) error {
 	if err := s.Replica.Holds(); err != nil {
 		return replaced(err)

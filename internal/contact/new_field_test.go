@@ -40,10 +40,10 @@ const (
 	migrationFile   = "migrations/1999999999_job_title.go"
 )
 
-// The server needs a new field in three files: the table of fields, a migration and the OpenAPI document; CONTRIBUTING.md lists what clients
-// and documents need. With an overlay of these, the new field is
-// written, listed, searched, sent to webhooks and received from senders, over HTTP, and TestFieldsAreAlikeAtEveryDoor tries it in files. The go
-// command compiles what has changed since the last run, and keeps the result.
+// The server needs a new field in three files: the table of fields, a migration and the OpenAPI document;
+// CONTRIBUTING.md lists what clients and documents need. With an overlay of these, the new field is written, listed,
+// searched, sent to webhooks and received from senders, over HTTP, and TestFieldsAreAlikeAtEveryDoor tries it in files.
+// The go command compiles what has changed since the last run, and keeps the result.
 func TestNewFieldInTheServer(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "compiles the server with an additional field")

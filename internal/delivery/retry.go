@@ -41,8 +41,8 @@ type Policy struct {
 	MaxRetryAfter time.Duration   // the longest Retry-After that is honoured
 }
 
-// DefaultPolicy returns the retry policy of all webhooks. The figures of messages come from it, and docs/retries_test.go
-// holds those in documents, alerts and the dashboard against it.
+// DefaultPolicy returns the retry policy of all webhooks. The figures of messages come from it, and
+// docs/retries_test.go holds those in documents, alerts and the dashboard against it.
 func DefaultPolicy() Policy {
 	return Policy{
 		Delays: []time.Duration{
@@ -62,8 +62,8 @@ func (p Policy) Total() (total time.Duration) {
 	return total
 }
 
-// DeadDays returns for how many days every attempt must fail before the webhook is disabled: the whole days of Total, at
-// least one.
+// DeadDays returns for how many days every attempt must fail before the webhook is disabled: the whole days of Total,
+// at least one.
 func (p Policy) DeadDays() int { return max(int(p.Total()/(24*time.Hour)), 1) }
 
 // Next decides after an attempt. attempt counts from 1; random is in [0, 1).

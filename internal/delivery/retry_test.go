@@ -162,7 +162,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// A webhook is not disabled before its deliveries have had all their attempts, except those of the last, incomplete day.
+// A webhook is not disabled before its deliveries have had all their attempts, except those of the last, incomplete
+// day.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -74,8 +74,8 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 	}
 }
 
-// Each kind says whether webhooks without a list of kinds receive it. Whoever adds one decides, and says it here, too: those
-// webhooks exist already, and their receivers may not know the kind.
+// Each kind says whether webhooks without a list of kinds receive it. Whoever adds one decides, and says it here, too:
+// those webhooks exist already, and their receivers may not know the kind.
 func TestKindsSayWhoReceivesThem(t *testing.T) {
 	t.Parallel()
 	byDefault := map[string]bool{

@@ -47,9 +47,9 @@ const (
 	// RequestsObserved measures and logs a request with its final status. It is directly inside PocketBase's request log,
 	// which a flood of refused requests must not fill.
 	RequestsObserved = apis.DefaultActivityLoggerMiddlewarePriority + 1 + iota
-	// RequestsBegun is the begin and the end of a request. It gives the response a request ID, and an error its envelope. It
-	// refuses requests while the program stops, and writes during an upgrade, and holds a response back until the replica has
-	// what it reports. PocketBase's recovery from panics comes next.
+	// RequestsBegun is the begin and the end of a request. It gives the response a request ID, and an error its envelope.
+	// It refuses requests while the program stops, and writes during an upgrade, and holds a response back until the
+	// replica has what it reports. PocketBase's recovery from panics comes next.
 	RequestsBegun
 )
 

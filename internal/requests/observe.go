@@ -71,12 +71,13 @@ func CodeOf(e *core.RequestEvent) string {
 // ObserverID is the id of the middleware, for routes that unbind it.
 const ObserverID = "contactbaseObserveRequests"
 
-// Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one. The
-// route is the pattern, never the path, which may contain a token. Requests whose path is not ours are counted together.
-// Observe calls answered with each request, the status of its response, and how long it took: 0 if it waited for events.
-// The registerer and the log may be nil.
+// Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one.
+// The route is the pattern, never the path, which may contain a token. Requests whose path is not ours are counted
+// together. Observe calls answered with each request, the status of its response, and how long it took: 0 if it waited
+// for events. The registerer and the log may be nil.
 func Observe(
-	registerer prometheus.Registerer, log *slog.Logger, refusals *Refusals, answered func(e *core.RequestEvent, status int, took time.Duration),
+	registerer prometheus.Registerer, log *slog.Logger, refusals *Refusals,
+	answered func(e *core.RequestEvent, status int, took time.Duration),
 ) (*hook.Handler[*core.RequestEvent], error) {
 	m, err := newMetrics(registerer)
 	if err != nil {
@@ -98,7 +99,8 @@ func Observe(
 			}
 			status := statusOf(e, err)
 			answered(e, status, took)
-			if kind.status = status; status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
+			kind.status = status
+			if isGone := errors.Is(e.Request.Context().Err(), context.Canceled); isGone && status >= http.StatusInternalServerError {
 				kind.status = statusGone
 			}
 			series := m.seriesOf(kind)

@@ -59,10 +59,12 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	return r
 }
 
-// keepOut keeps counted requests, successful requests to our paths, and those of guests to read others, out of PocketBase's
-// log. It returns the error that the log shows. Refused requests of superusers to PocketBase's own routes are logged,
-// because the dashboard shows them.
-func (r *Refusals) keepOut(e *core.RequestEvent, response http.ResponseWriter, status int, isOurs bool, err error) error {
+// keepOut keeps counted requests, successful requests to our paths, and those of guests to read others, out of
+// PocketBase's log. It returns the error that the log shows. Refused requests of superusers to PocketBase's own routes
+// are logged, because the dashboard shows them.
+func (r *Refusals) keepOut(
+	e *core.RequestEvent, response http.ResponseWriter, status int, isOurs bool, err error,
+) error {
 	switch {
 	case status >= http.StatusInternalServerError:
 		if r.logsFailure() {

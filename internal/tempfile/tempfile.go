@@ -13,8 +13,8 @@ const prefix = ".contactbase.sheet-"
 // File is a file that exists until it is closed.
 type File struct{ *os.File }
 
-// New returns a new file in the folder. It has no name any more, so that nothing is left after a kill; on Windows it loses
-// its name in Close.
+// New returns a new file in the folder. It has no name any more, so that nothing is left after a kill; on Windows it
+// loses its name in Close.
 func New(folder string) (*File, error) {
 	file, err := os.CreateTemp(folder, prefix+"*")
 	if err != nil {

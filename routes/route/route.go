@@ -34,8 +34,9 @@ func New(method, path string, handle func(*core.RequestEvent) error, scope Scope
 	return Route{method, path, handle, scope}
 }
 
-// WithCurrentFields returns a handler that runs again if it meets an outdated collection: see custom.RetryOutdated. Reads of contacts and
-// contact.Request.Commit do so themselves; what plans with the fields in other ways, and in several steps, needs this.
+// WithCurrentFields returns a handler that runs again if it meets an outdated collection: see custom.RetryOutdated.
+// Reads of contacts and contact.Request.Commit do so themselves; what plans with the fields in other ways, and in
+// several steps, needs this.
 func WithCurrentFields(handle func(*core.RequestEvent) error) func(*core.RequestEvent) error {
 	return func(e *core.RequestEvent) error {
 		app := e.App

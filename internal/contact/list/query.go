@@ -80,7 +80,8 @@ func Filters() []string {
 
 const defaultSort Sort = "createdAt"
 
-// ParseFilters checks query parameters that choose contacts. The error is a *fault.Error that names the invalid parameters.
+// ParseFilters checks query parameters that choose contacts. The error is a *fault.Error that names the invalid
+// parameters.
 func ParseFilters(app core.App, values url.Values) (f Filter, err error) {
 	known, err := withFields(app, values)
 	if err != nil {
@@ -93,8 +94,8 @@ func ParseFilters(app core.App, values url.Values) (f Filter, err error) {
 	return f, nil
 }
 
-// ParsePage checks the query parameters of a list: those of ParseFilters, and those of its order and its pages. The error is
-// a *fault.Error that names the invalid parameters.
+// ParsePage checks the query parameters of a list: those of ParseFilters, and those of its order and its pages. The
+// error is a *fault.Error that names the invalid parameters.
 func ParsePage(app core.App, values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
 	chosen, paged := url.Values{}, url.Values{}
@@ -153,7 +154,8 @@ var pages = wire.Parameters[Query]{
 	},
 }
 
-// filters are the query parameters that choose contacts: by a search, by a time, and by the value of the field with their name.
+// filters are the query parameters that choose contacts: by a search, by a time, and by the value of the field with
+// their name.
 var filters = func() wire.Parameters[Filter] {
 	parameters := wire.Parameters[Filter]{"q": readSearch}
 	for _, filter := range timeFilters {

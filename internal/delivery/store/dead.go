@@ -100,9 +100,9 @@ func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
 	return webhooks
 }
 
-// dead queries the deliveries. Those that waited for the webhook or the tenant to be enabled again did not fail, so an endpoint is
-// dead only with a failed attempt at least that long ago and no success since. It looks for the failure first, because finding a success
-// among many failures is slow.
+// dead queries the deliveries. Those that waited for the webhook or the tenant to be enabled again did not fail, so an
+// endpoint is dead only with a failed attempt at least that long ago and no success since. It looks for the failure
+// first, because finding a success among many failures is slow.
 func (s *Store) dead(webhook string, now time.Time) (bool, error) {
 	since := now.Add(-deadAfter)
 	failing := false

@@ -129,7 +129,8 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		r.used[name] = true
 		text, wrong := valueOf(field, r.obj[name])
 		list, _ := r.obj[name].([]any)
-		if isField(field) && !contact.IsOptional(field) && names.Fold(name) == names.Fold(field) && (wrong != nil || list != nil) {
+		isOwn := isField(field) && names.Fold(name) == names.Fold(field)
+		if isOwn && !contact.IsOptional(field) && (wrong != nil || list != nil) {
 			_, wrong = scalar(r.obj[name])
 			r.fail(wrong, field)
 			return nil, false

@@ -14,8 +14,8 @@ import (
 //go:embed presets
 var presetFiles embed.FS
 
-// PresetInfo describes a mapping preset. To add one, add a file and a folder with its sample to presets/, and other recorded
-// payloads to testdata/.
+// PresetInfo describes a mapping preset. To add one, add a file and a folder with its sample to presets/, and other
+// recorded payloads to testdata/.
 type PresetInfo struct {
 	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
 	Title   string          `json:"title"`

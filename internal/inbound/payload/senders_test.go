@@ -71,7 +71,8 @@ func contentTypeOf(t *testing.T, file string, body []byte) string {
 	return ""
 }
 
-// recordedPayloads returns the recorded payloads: the samples of presets, and others. Only the samples are part of the program.
+// recordedPayloads returns the recorded payloads: the samples of presets, and others. Only the samples are part of the
+// program.
 func recordedPayloads(tb testing.TB) []string {
 	tb.Helper()
 	files, err := filepath.Glob("*/*/*.*")
@@ -99,8 +100,8 @@ func TestEmbeddedPayloads(t *testing.T) {
 	}
 }
 
-// TestSenders compares the recorded payloads (see testdata/README.md) with their expected items. The directory's name is the
-// preset's; one without a preset is read by common names.
+// TestSenders compares the recorded payloads (see testdata/README.md) with their expected items. The directory's name
+// is the preset's; one without a preset is read by common names.
 func TestSenders(t *testing.T) {
 	t.Parallel()
 	covered := map[string]bool{}
