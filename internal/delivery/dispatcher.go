@@ -274,6 +274,12 @@ func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err er
 	for _, due := range agenda.Due {
 		d.agenda[due.Webhook] = due
 	}
+	for webhook, l := range d.limiters {
+		if d.agenda[webhook].Webhook == "" { // it was deleted or disabled, and what waits for a slot is not to be sent
+			d.forgetQueued(l)
+			delete(d.agenda, webhook)
+		}
+	}
 	clear(d.drain)
 	for _, tenant := range agenda.Drain {
 		d.drain[tenant] = true

@@ -338,6 +338,26 @@ func TestDispatcherAlternates(t *testing.T) {
 	}
 }
 
+// What waits for a slot is not sent once its webhook is deleted or disabled: a poll does not find the webhook then.
+func TestDispatcherForgetsDeletedWebhooks(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{PerEndpoint: 1})
+	for _, webhook := range []string{"gone", "kept"} {
+		f.add("tenant", webhook, 9)
+	}
+	f.send()
+	for _, jobs := range f.due {
+		f.claim(f.now, jobs[len(jobs)-1]) // it waits for a slot
+	}
+	f.polled(f.at(), Agenda{Due: []Due{{Webhook: "kept", Tenant: "tenant", At: f.now}}}, 0, nil)
+	for webhook, jobs := range f.due {
+		_, start := f.answered(f.at(), jobs[0], &Attempt{Outcome: Outcome{Status: 200}})
+		if (len(start) > 0) != (webhook == "kept") {
+			t.Errorf("%d more attempts of %s start", len(start), webhook)
+		}
+	}
+}
+
 // A webhook may limit its rate: attempts are spaced evenly, and none is dropped. Other webhooks do not wait.
 func TestDispatcherKeepsTheRate(t *testing.T) {
 	t.Parallel()
