@@ -44,7 +44,7 @@ func TestPlansAreThoseOfTheLedger(t *testing.T) {
 	for text, want := range ledger {
 		steps, err := explain(app, text)
 		switch {
-		case folder != "" && (err != nil || strings.HasPrefix(text, "SELECT iif(")):
+		case folder != "" && (err != nil || strings.HasPrefix(text, "SELECT coalesce((SELECT `id` FROM `contacts` WHERE")):
 			delete(ledger, text) // it needs a field, collection or unique index that only a test has
 			continue
 		case err != nil:
@@ -166,6 +166,11 @@ const crowdedTenant = "acme00000000000"
 // crowd adds 100,000 contacts of a tenant, and events, deliveries, attempts and requests in proportion.
 func crowd(t *testing.T, app core.App) {
 	t.Helper()
+	tenants, err := app.FindCollectionByNameOrId("tenants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.AddFields(t, app, &core.RelationField{Name: "payer", CollectionId: tenants.Id, MaxSelect: 1}) // an admin's
 	testkit.Record(t, app, "tenants", map[string]any{"id": crowdedTenant, "name": "Acme", "apiEnabled": true})
 	testkit.Crowd(t, app, crowdedTenant, 100_000, nil)
 	const of = " SELECT substr(id, 2) || 'x', tenant, "
