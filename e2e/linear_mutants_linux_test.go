@@ -31,9 +31,9 @@ var mutants = []mutant{
 		new: "func (b *batch) settle(ctx context.Context, err error) error {\n\tif ctx != nil {\n\t\treturn err\n\t}\n",
 	},
 	{
-		name: "an update that is lost, because it rests on a read of up to 20 ms ago", file: "internal/contact/plan_find.go",
-		old: "\treturn found[0], nil\n}\n\n// prefetch has",
-		new: "\treturn late(p.tenantID, key, found[0]), nil\n}\n\n// prefetch has",
+		name: "an update that is lost, because it rests on a read of up to 20 ms ago", file: "internal/contact/finder.go",
+		old: "\treturn found[0], nil\n}\n\n// manyBy has",
+		new: "\treturn late(f.tenantID, key, found[0]), nil\n}\n\n// manyBy has",
 		added: `package contact
 
 import (
@@ -58,9 +58,10 @@ func late(tenantID string, key Key, found *Contact) *Contact {
 `,
 	},
 	{
-		name: "one of a hundred acknowledged writes is dropped", file: "internal/contact/commit.go",
-		old: "\t\t\treturn slices.Concat(rows.statements(), effects, finish), err\n",
-		new: "\t\t\tif dropped() {\n\t\t\t\treturn nil, err\n\t\t\t}\n\t\t\treturn slices.Concat(rows.statements(), effects, finish), err\n",
+		name: "one of a hundred acknowledged writes is dropped", file: "internal/contact/execute.go",
+		old: "\tfor written < len(p.changes) && refused == nil && err == nil {\n",
+		new: "\tif dropped() {\n\t\treturn len(p.changes), nil, nil\n\t}\n" +
+			"\tfor written < len(p.changes) && refused == nil && err == nil {\n",
 		added: `package contact
 
 import "math/rand/v2"
@@ -70,8 +71,8 @@ func dropped() bool { return rand.IntN(100) == 0 }
 	},
 	{
 		name: "standby, which says that nothing was written, after a write", file: "routes/replicated.go", failover: true,
-		old: "\t\t\t\t\treturn unreplicated(err)\n",
-		new: "\t\t\t\t\treturn replaced(err)\n",
+		old: "\t\t\treturn unreplicated(err)\n",
+		new: "\t\t\treturn replaced(err)\n",
 	},
 }
 
