@@ -78,9 +78,9 @@ func (b *browser) fits(name string) {
 	}
 }
 
-// shot saves a screenshot in a directory that is not committed. In continuous integration, it does so only for failed tests.
+// shot saves a screenshot in a directory that is not committed. Unless all tests run, it does so only for failed tests.
 func (b *browser) shot(name string) {
-	if os.Getenv("CI") == "true" && !b.t.Failed() {
+	if !testenv.All() && !b.t.Failed() {
 		return
 	}
 	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())

@@ -38,12 +38,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runMoreAtOnce runs twice as many tests concurrently as there are processors, unless -parallel is set, because tests mostly wait.
+// runMoreAtOnce runs three times as many tests concurrently as there are processors, unless -parallel is set, because tests
+// mostly wait.
 func runMoreAtOnce() {
 	isGiven := false
 	flag.Visit(func(f *flag.Flag) { isGiven = isGiven || f.Name == "test.parallel" })
 	if !isGiven {
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // a number is valid
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // a number is valid
 	}
 }
 

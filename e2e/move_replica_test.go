@@ -10,7 +10,7 @@ import (
 // A tenant that was imported to a machine with a replica is on the standby when the command ends.
 func TestTenantMovesToReplica(t *testing.T) {
 	t.Parallel()
-	contacts := testenv.Count(500, 2_000)
+	contacts := testenv.Count(100, 2_000)
 	from, tenant, archive, passphrase := exported(t, contacts)
 	c := newCluster(t, "sync", fault{machines: 2})
 	serving, standby := c.machines[0], c.machines[1]

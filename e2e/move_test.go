@@ -87,7 +87,7 @@ func (m *move) run(s *server, args ...string) map[string]any {
 // continues at the cursor, and each event is delivered.
 func TestTenantMovesUnderLoad(t *testing.T) {
 	t.Parallel()
-	m, enough := newMove(t), int64(testenv.Count(150, 500))
+	m, enough := newMove(t), int64(testenv.Count(75, 500))
 	for n := range 4 {
 		m.movers.write(m.proxy.client("acme", m.key), fmt.Sprint("mover", n))
 	}

@@ -20,10 +20,13 @@ import (
 )
 
 // cutsEnv is the environment variable with the number of power cuts per trace.
-const (
-	cutsEnv   = "POWER_CUTS"
-	usualCuts = 10
-)
+const cutsEnv = "POWER_CUTS"
+
+// powerCuts returns that number.
+func powerCuts(t *testing.T) int {
+	t.Helper()
+	return envCount(t, cutsEnv, testenv.Count(5, 10))
+}
 
 // tracedAnswers is the number of responses before the server is killed: enough for a few checkpoints.
 const tracedAnswers = 600
@@ -56,9 +59,8 @@ var fates = map[string]fate{
 // synced.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	cuts := envCount(t, cutsEnv, usualCuts)
 	s := runTraced(t, "full")
-	sum := s.cut(t, cuts)
+	sum := s.cut(t, powerCuts(t))
 	t.Log(sum)
 	if sum.missing > 0 || sum.stale > 0 || sum.phantoms > 0 {
 		t.Error("a power cut loses acknowledged writes or deliveries")
@@ -72,8 +74,7 @@ func TestPowerCutNormal(t *testing.T) {
 	if os.Getenv(cutsEnv) == "" {
 		testenv.Long(t, "repeats the power cuts with the durability that promises less")
 	}
-	cuts := envCount(t, cutsEnv, usualCuts)
-	sum := runTraced(t, "normal").cut(t, cuts)
+	sum := runTraced(t, "normal").cut(t, powerCuts(t))
 	t.Log(sum)
 }
 

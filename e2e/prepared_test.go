@@ -36,6 +36,7 @@ var prepare = sync.OnceValues(func() (*prepared, error) {
 	}
 	var tenant, key map[string]any
 	err = run(p.superuser, nil, "superuser", "upsert", superuserEmail, superuserPassword)
+	err = errors.Join(err, run(p.superuser, nil, "tenant", "list")) // which applies the migrations
 	err = errors.Join(err, copyPrivate(p.superuser, p.tenant), run(p.tenant, &tenant, "tenant", "create", "Acme", "--json"))
 	p.tenantID = fmt.Sprint(tenant["id"])
 	err = errors.Join(err, copyPrivate(p.tenant, p.key), run(p.key, &key, "key", "create", p.tenantID, "--name", "website", "--json"))

@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/testenv"
 	"contactbase/internal/testkit"
 )
 
@@ -124,7 +125,9 @@ func TestEvictionOrder(t *testing.T) {
 		if i%10 == 0 {
 			a.remember(fmt.Sprint("new ", i), large)
 		}
-		a.holds()
+		if i%10 == 9 || testenv.All() { // holds reads all of it
+			a.holds()
+		}
 	}
 	if requests, answers := a.holds(); requests != 56 || answers != 8 { // the older requests have made room
 		t.Errorf("%d requests and %d responses are left", requests, answers)

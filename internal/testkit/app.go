@@ -37,6 +37,9 @@ var template = sync.OnceValues(func() (string, error) {
 	if err := app.RunAllMigrations(); err != nil {
 		return "", err
 	}
+	if err := hashQuickly(app); err != nil {
+		return "", err
+	}
 	// the app works on a copy of dir, which becomes the template
 	copied := filepath.Join(dir, "data")
 	if err := os.Mkdir(copied, 0o700); err != nil {
@@ -49,6 +52,22 @@ var template = sync.OnceValues(func() (string, error) {
 	}
 	return copied, nil
 })
+
+// hashQuickly lowers the cost of hashing passwords, which otherwise takes most of the time of the tests of sessions.
+func hashQuickly(app core.App) error {
+	const least = 4 // that bcrypt accepts
+	collections, err := app.FindAllCollections(core.CollectionTypeAuth)
+	if err != nil {
+		return err
+	}
+	for _, collection := range collections {
+		collection.Fields.GetByName(core.FieldNamePassword).(*core.PasswordField).Cost = least
+		if err := app.Save(collection); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Cleanup deletes the template. TestMain may call it.
 func Cleanup() {

@@ -22,7 +22,7 @@ const (
 	// on the caches of the processor and on new pages of memory.
 	freeOfLarge = 0.1
 
-	minRounds, maxRounds = 3, 6
+	maxRounds = 6
 
 	// maxSizes is how many n have to fail, each twice as large as the one before.
 	maxSizes = 3
@@ -72,7 +72,7 @@ func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string)
 	if len(inputs[0]) >= maxMeasured {
 		beside[0] = freeOfLarge
 	}
-	least := [len(inputs)]work{}
+	least, enough := [len(inputs)]work{}, testenv.Count(1, 3)
 	for round := range maxRounds {
 		runtime.GC()
 		wrong = ""
@@ -82,7 +82,7 @@ func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string)
 				wrong = excess(least[i-1], least[i], beside)
 			}
 		}
-		if wrong == "" && round+1 >= minRounds {
+		if wrong == "" && round+1 >= enough {
 			return ""
 		}
 	}

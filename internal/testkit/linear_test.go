@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // Linear lets linear work and sorting pass, and finds quadratic work, while other processes keep all processors busy.
@@ -18,7 +20,7 @@ func TestLinear(t *testing.T) { // not beside other tests, because it measures t
 			runtime.Gosched()
 		}
 	}
-	for range 4 {
+	for range testenv.Count(0, 4) {
 		busy := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLinear$", "-test.timeout=1m")
 		busy.Env = append(os.Environ(), "CONTACTBASE_TEST_BUSY=1", "GOMAXPROCS=1")
 		if err := busy.Start(); err != nil {
