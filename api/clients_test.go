@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What generators of clients cannot handle, or make unusable clients of, is kept out of the document. The tests here find it
-// without them; those of e2e run the generators.
+// What generators of clients cannot handle, or make unusable clients of, is kept out of the document. The tests here
+// find it without them; those of e2e run the generators.
 
 // TestTypes allows no list of types but a type with null: generators know no other.
 func TestTypes(t *testing.T) {
@@ -53,8 +53,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNoHead makes sure that HEAD is said once, in the description: some generators make invalid code of its answers without
-// a body.
+// TestNoHead makes sure that HEAD is said once, in the description: some generators make invalid code of its
+// answers without a body.
 func TestNoHead(t *testing.T) {
 	t.Parallel()
 	w := newWalker(t)

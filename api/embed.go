@@ -36,8 +36,8 @@ var documentJSON = sync.OnceValue(func() []byte {
 	return toJSON(document)
 })
 
-// YAMLFor returns the document of an installation: with the version of its program as info.version, and its address, which
-// ends without a slash, in servers. An empty value leaves the embedded one unchanged.
+// YAMLFor returns the document of an installation: with the version of its program as info.version, and its address,
+// which ends without a slash, in servers. An empty value leaves the embedded one unchanged.
 func YAMLFor(version, address string) []byte {
 	return replaceValue(replaceValue(document, versionLine, "version", version), addressLine, "- url", address)
 }
@@ -62,7 +62,8 @@ func replaceValue(document, line []byte, key, value string) []byte {
 	return bytes.Replace(document, line, fmt.Appendf(nil, "\n  %s: %s\n", key, quoted), 1)
 }
 
-// toJSON converts the embedded document. It panics if the document is invalid, which the tests of this package rule out.
+// toJSON converts the embedded document. It panics if the document is invalid, which the tests of this
+// package rule out.
 func toJSON(document []byte) []byte {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {

@@ -69,8 +69,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// unreferenced are the components that no operation uses: the answers to unknown paths and methods, and the event that is
-// of any type, for receivers that take all at one address.
+// unreferenced are the components that no operation uses: the answers to unknown paths and methods, and the event
+// that is of any type, for receivers that take all at one address.
 var unreferenced = []string{"NotFound", "MethodNotAllowed", "WebhookEvent"}
 
 // TestReferences finds components that nothing uses.

@@ -44,7 +44,8 @@ func (a *arm) has(p *phase) bool {
 // warmUp is how long a server works before it is measured.
 const warmUp = time.Second
 
-// copyOf returns a server of the arm on a copy of its directory, so that each measurement that writes finds the same contacts.
+// copyOf returns a server of the arm on a copy of its directory, so that each measurement that writes finds
+// the same contacts.
 func (b *bench) copyOf(a *arm) (s *server, remove func(), err error) {
 	s = a.server(b.temporary("copy"))
 	if err := os.CopyFS(s.dir, os.DirFS(a.dir)); err != nil {
@@ -93,8 +94,9 @@ func (a *arm) addWebhooks(s *server, h *hooks, count int) error {
 	return err
 }
 
-// send sends the phase's requests, after some that do not count. With webhooks it lasts until the deliveries have arrived and their
-// results are stored. The processor time includes what the server does afterwards, for its search index.
+// send sends the phase's requests, after some that do not count. With webhooks it lasts until the deliveries
+// have arrived and their results are stored. The processor time includes what the server does afterwards, for
+// its search index.
 func (p *phase) send(a *arm, s *server, h *hooks, seed uint64) (result sample, err error) {
 	l := load{connections: p.parallel(), length: warmUp, limit: 1_000, seed: seed, next: p.requests(a.population)}
 	count := p.count()

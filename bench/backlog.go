@@ -76,7 +76,8 @@ func (b *bench) backlog(endpoints, count, contacts int) (figures []string, err e
 	}, err
 }
 
-// rate returns when the first delivery arrived, and how many did each second from then on. A small backlog ends too soon for that.
+// rate returns when the first delivery arrived, and how many did each second from then on. A small backlog ends
+// too soon for that.
 func (i *installation) rate(count int) (first time.Time, perSecond string, err error) {
 	if err := i.hooks.awaitArrivals(1); err != nil {
 		return first, "", err
@@ -89,7 +90,8 @@ func (i *installation) rate(count int) (first time.Time, perSecond string, err e
 	return first, short(float64(i.hooks.arrived.Load()) / backlogWindow.Seconds()), nil
 }
 
-// claims measures the store of deliveries in this process. It makes delivered rows pending again, so that each fetch reads as much.
+// claims measures the store of deliveries in this process. It makes delivered rows pending again, so that each
+// fetch reads as much.
 func claims(dir string) (claims, commits []time.Duration, err error) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Full)})
 	queue := program.New(app, program.Config{}).Deliveries

@@ -65,7 +65,8 @@ const (
 	sendsPosts = "posts"
 )
 
-// addPlain adds plain PocketBase in several settings, which share a directory. Those that send are only in phases with webhooks.
+// addPlain adds plain PocketBase in several settings, which share a directory. Those that send are only in
+// phases with webhooks.
 func (c *comparison) addPlain(dir string) error {
 	if *alone {
 		return nil

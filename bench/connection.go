@@ -26,8 +26,8 @@ type answer struct {
 	body   []byte
 }
 
-// connection sends requests one after the other. The goroutine that sends a request also reads its answer. net/http would wake two
-// other goroutines for that, which costs processor time that the server needs.
+// connection sends requests one after the other. The goroutine that sends a request also reads its answer. net/http
+// would wake two other goroutines for that, which costs processor time that the server needs.
 type connection struct {
 	base   string   // such as http://127.0.0.1:8090
 	conn   net.Conn // nil until the first request

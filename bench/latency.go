@@ -66,7 +66,8 @@ func (b *bench) isolationRow(name string, found [2][]time.Duration) (ratio float
 	return ratio
 }
 
-// arrivals creates contacts at a rate. Their events go to so many healthy receivers, and to bad ones that answer in the given ways.
+// arrivals creates contacts at a rate. Their events go to so many healthy receivers, and to bad ones that answer
+// in the given ways.
 func (b *bench) arrivals(healthy int, bad []func(net.Conn) error, perSecond float64, seed uint64) (*stopwatch, error) {
 	i, err := b.installation()
 	if err != nil {

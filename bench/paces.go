@@ -41,8 +41,8 @@ type paced struct {
 	flood float64 // creates a second
 }
 
-// atRates measures how long creates take at half of the rate that was reached, and those of a tenant while another one sends as many as
-// it can.
+// atRates measures how long creates take at half of the rate that was reached, and those of a tenant while another
+// one sends as many as it can.
 func (c *comparison) atRates() error {
 	c.titles("creates at random moments, from when they were due | server | creates/s | p50 (min–max) | p99 (min–max) | p99 by p99 alone | creates/s of the flood")
 	found := make([]map[*arm][]paced, len(paces))
@@ -151,8 +151,8 @@ func (c *comparison) paceOne(a *arm, i int, seed uint64) (result paced, err erro
 	return result, err
 }
 
-// flood is as many creates as a server takes. A process of its own sends them: in this one, they would delay the requests that
-// are measured.
+// flood is as many creates as a server takes. A process of its own sends them: in this one, they would delay the
+// requests that are measured.
 type flood struct {
 	Base        string
 	Plain       bool

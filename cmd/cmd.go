@@ -27,8 +27,9 @@ import (
 const (
 	Offline     = "offline"  // on commands that must not open the database
 	SettingsUse = "settings" // names the settings of serve that the command also has as flags
-	FolderUse   = "folder"   // what the command needs of the data directory; without it, an existing one unless it is offline
-	OwnFolder   = "own"      // for FolderUse: owned by the user, may be empty
+	// what the command needs of the data directory; without it, an existing one unless it is offline
+	FolderUse = "folder"
+	OwnFolder = "own" // for FolderUse: owned by the user, may be empty
 )
 
 // run wraps a command's work. It migrates the database first, because PocketBase does so only when it serves.
@@ -49,7 +50,8 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 	}
 }
 
-// group returns a command that only has subcommands. They take the arguments that their Use names, and have the flag --json.
+// group returns a command that only has subcommands. They take the arguments that their Use names, and
+// have the flag --json.
 func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
 		Use:         use,

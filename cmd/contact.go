@@ -23,7 +23,8 @@ func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app), contactIndex(app))
 }
 
-// withoutCode returns a fault without its code, about the flag that is at fault if there is one, and other errors unchanged.
+// withoutCode returns a fault without its code, about the flag that is at fault if there is one, and other
+// errors unchanged.
 func withoutCode(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {

@@ -12,8 +12,8 @@ import (
 // DemoName is the name of the demo command, which works in a temporary directory.
 const DemoName = "demo"
 
-// NewDemoCommand returns the command that demonstrates the program in the app's data directory: an empty temporary one, which the caller
-// deletes afterwards.
+// NewDemoCommand returns the command that demonstrates the program in the app's data directory: an empty temporary
+// one, which the caller deletes afterwards.
 func NewDemoCommand(app core.App) *cobra.Command {
 	var listening string
 	command := &cobra.Command{

@@ -15,8 +15,8 @@ import (
 	"contactbase/internal/settings"
 )
 
-// exactArgs returns an error if the arguments are not exactly those that the command's Use names, such as "create TENANT URL" or
-// "backup [NAME]".
+// exactArgs returns an error if the arguments are not exactly those that the command's Use names, such as "create
+// TENANT URL" or "backup [NAME]".
 func exactArgs(command *cobra.Command, args []string) error {
 	usage := "usage: " + command.UseLine()
 	names := strings.Fields(command.Use)[1:]

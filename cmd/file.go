@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// writeFile writes a file that only its owner can read. The file appears under its name once it is complete and on disk; until then
-// an existing file stays. A symbolic link such as /dev/stdout is followed, not replaced. Devices and pipes are written to directly.
+// writeFile writes a file that only its owner can read. The file appears under its name once it is complete and on
+// disk; until then an existing file stays. A symbolic link such as /dev/stdout is followed, not replaced. Devices and
+// pipes are written to directly.
 func writeFile(name string, write func(to io.Writer) error) error {
 	if there, err := os.Stat(name); err == nil {
 		if !there.Mode().IsRegular() {

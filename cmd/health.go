@@ -17,8 +17,8 @@ import (
 // healthTimeout is how long the server has to answer.
 const healthTimeout = 5 * time.Second
 
-// NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
-// the settings give serve, "" if none.
+// NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is
+// the one that the settings give serve, "" if none.
 func NewHealthCommand(listening string) *cobra.Command {
 	listening = cmp.Or(listening, "127.0.0.1:8090")
 	command := &cobra.Command{

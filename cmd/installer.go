@@ -12,8 +12,8 @@ import (
 // installerLife is how long the link that creates the first superuser works. It works only once.
 const installerLife = 30 * time.Minute
 
-// offerSuperuser makes a server without a superuser print a link that creates one. If the output is a log, it prints the shell
-// command instead: such a link does not belong in a log. PocketBase would also open a browser.
+// offerSuperuser makes a server without a superuser print a link that creates one. If the output is a log, it prints
+// the shell command instead: such a link does not belong in a log. PocketBase would also open a browser.
 func offerSuperuser(s *served) func(*core.ServeEvent) error {
 	return func(e *core.ServeEvent) error {
 		e.InstallerFunc = func(app core.App, installer *core.Record, base string) error {

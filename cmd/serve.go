@@ -25,8 +25,8 @@ import (
 // LogFlag is the name of the flag that sets the format of the log.
 const LogFlag = "log"
 
-// NewServeCommand returns PocketBase's command, extended: it prints the addresses, upgrades an older data directory, and stops when
-// awaitLoss returns an error, because another machine serves or should.
+// NewServeCommand returns PocketBase's command, extended: it prints the addresses, upgrades an older data directory,
+// and stops when awaitLoss returns an error, because another machine serves or should.
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(context.Context) error) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, by default on 127.0.0.1:8090"
@@ -53,7 +53,8 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(cont
 	return command
 }
 
-// watch stops the server when look returns an error. The function that it returns returns this error once the server has stopped.
+// watch stops the server when look returns an error. The function that it returns returns this error once the
+// server has stopped.
 func watch(app core.App, look func(ctx context.Context, dataDir string) error) func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup

@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewTenantCommand returns the command that manages tenants. Exports and imports leave minFree bytes of disk space free, and an
-// imported tenant must have no more records than bounds.
+// NewTenantCommand returns the command that manages tenants. Exports and imports leave minFree bytes of disk space
+// free, and an imported tenant must have no more records than bounds.
 func NewTenantCommand(app core.App, deliveries *store.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),

@@ -21,7 +21,8 @@ import (
 
 var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter", "maxPerSecond", "disabled", "disabledReason"}
 
-// NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
+// NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which
+// addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, showing(webhookColumns...)), webhookRotate(app),
@@ -82,7 +83,8 @@ func headersOf(sent []string) (headers map[string]string, err error) {
 	for _, header := range sent {
 		name, value, ok := strings.Cut(header, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, errors.New("--header must be a name and a value, such as 'Authorization: Bearer …'") // which may be secret
+			// which may be secret
+			return nil, errors.New("--header must be a name and a value, such as 'Authorization: Bearer …'")
 		}
 		if headers == nil {
 			headers = map[string]string{}
@@ -122,7 +124,8 @@ func webhookPing(app core.App, deliveries *store.Store, sender *delivery.Sender,
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}
-			if host := safehttp.Host(record.GetString("url")); reach.Refuses(host) { // a failed attempt would count against the webhook
+			// a failed attempt would count against the webhook
+			if host := safehttp.Host(record.GetString("url")); reach.Refuses(host) {
 				return fmt.Errorf("%s is a private address, which this command may not reach: pass the --webhookAllow of the server, or set it in the configuration", host)
 			}
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])

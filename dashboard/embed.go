@@ -1,12 +1,12 @@
-// Package dashboard extends PocketBase's dashboard with Integrations: an overview on which an admin lands, pages for API keys,
-// webhooks and their deliveries, inbound webhooks and tenants, and a window that shows a new secret once.
+// Package dashboard extends PocketBase's dashboard with Integrations: an overview on which an admin lands, pages for
+// API keys, webhooks and their deliveries, inbound webhooks and tenants, and a window that shows a new secret once.
 //
 // The modules need no build step: they are joined in the order of their names, main.js last, into the one file that
-// PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded; they
-// themselves wait until a page is opened, so that their order does not matter. The styles are joined too.
+// PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded;
+// they themselves wait until a page is opened, so that their order does not matter. The styles are joined too.
 //
-// It also serves the portal, where the members of a tenant see the same pages of their tenant: modules is for both, superuser
-// only for the dashboard, portal only for the portal.
+// It also serves the portal, where the members of a tenant see the same pages of their tenant: modules is for both,
+// superuser only for the dashboard, portal only for the portal.
 package dashboard
 
 import (

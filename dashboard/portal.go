@@ -15,11 +15,13 @@ import (
 	"github.com/pocketbase/pocketbase/ui"
 )
 
-// portalPolicy lets the portal run only its own scripts. Its pages show text from outside: responses of receivers, and contacts.
+// portalPolicy lets the portal run only its own scripts. Its pages show text from outside: responses of
+// receivers, and contacts.
 const portalPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// shipped are the files of PocketBase's dashboard that the portal uses. It serves them itself, so that a proxy may block /_/.
+// shipped are the files of PocketBase's dashboard that the portal uses. It serves them itself, so that a
+// proxy may block /_/.
 var shipped = []string{"libs/shablon/shablon.iife.js", "fonts/*/*.woff2", "assets/index-*.css"}
 
 // portal is what the page needs, by address below it. The names of PocketBase's stylesheets have a hash.

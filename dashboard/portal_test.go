@@ -116,7 +116,8 @@ func TestPortal(t *testing.T) {
 	}
 }
 
-// checkHeaders checks that browsers run only the portal's own scripts, keep nothing unasked, and are spared what they have.
+// checkHeaders checks that browsers run only the portal's own scripts, keep nothing unasked, and are
+// spared what they have.
 func checkHeaders(t *testing.T, answer *http.Response) {
 	t.Helper()
 	target := answer.Request.URL

@@ -31,7 +31,8 @@ func TestClientsGuide(t *testing.T) {
 		}
 	}
 	for _, install := range regexp.MustCompile(`(?m)^npm install.*$`).FindAllString(guide, -1) {
-		for _, wanted := range regexp.MustCompile(`(\S+)@(\d\S*)`).FindAllStringSubmatch(install, -1) { // our own client has no version there
+		// our own client has no version there
+		for _, wanted := range regexp.MustCompile(`(\S+)@(\d\S*)`).FindAllStringSubmatch(install, -1) {
 			if version := tested.DevDependencies[wanted[1]]; version != wanted[2] {
 				t.Errorf("the guide installs %s, the test %q", wanted[0], version)
 			}

@@ -133,13 +133,14 @@ func guide(name string) Page {
 	if name == "errors-and-limits" {
 		body = anchored(body)
 	}
-	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(body))} // the guides are our own, so that their HTML is trusted
+	// the guides are our own, so that their HTML is trusted
+	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(body))}
 	page.Sections = page.sections()
 	return page
 }
 
-// siteLink returns a function that returns the target of a link on the page with that name. Links in guides are written for reading in the
-// repository, those in OpenAPI descriptions for an installation at the root of its host.
+// siteLink returns a function that returns the target of a link on the page with that name. Links in guides are
+// written for reading in the repository, those in OpenAPI descriptions for an installation at the root of its host.
 func siteLink(name string) func(destination string) string {
 	below := "" // from the page to the folder of the pages
 	if name == Introduction {

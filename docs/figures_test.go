@@ -14,8 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "write the figures of bench/RESULTS*.md into the documents")
 
-// A figure that a document has from a benchmark is followed by a comment. It names the file in bench, the first cells of the row, and the
-// column, for example 0.48<!-- RESULTS-sizes.md; create; ours; 1,000 tenants of 1,000; ratio -->. The unit, if any, stands behind the comment.
+// A figure that a document has from a benchmark is followed by a comment. It names the file in bench, the first cells
+// of the row, and the column, for example 0.48<!-- RESULTS-sizes.md; create; ours; 1,000 tenants of 1,000; ratio -->.
+// The unit, if any, stands behind the comment.
 var figures = regexp.MustCompile(`([0-9][0-9,.]*)<!-- (RESULTS[\w-]*\.md); (.*?); ([^;]*?) -->( ?(?:ns|µs|ms|s|KiB|MiB|GiB)\b)?`)
 
 // Figures in documents are those of the results, rounded. With -update, the documents receive them.
@@ -143,8 +144,8 @@ func number(cell, unit string) (float64, error) {
 	return value, err
 }
 
-// round writes a value with as many places as another one. Zeros at the end of a whole number are taken for rounding, except that two digits
-// count.
+// round writes a value with as many places as another one. Zeros at the end of a whole number are taken for rounding,
+// except that two digits count.
 func round(value float64, as string) string {
 	digits, fraction, _ := strings.Cut(strings.ReplaceAll(as, ",", ""), ".")
 	place := -len(fraction)

@@ -34,7 +34,8 @@ func readIdioms(t *testing.T, name string) (all []idiom) {
 	return all
 }
 
-// Comments and strings of Go, the guides, the OpenAPI document and the dashboard avoid the idioms in testdata; guides avoid more of them.
+// Comments and strings of Go, the guides, the OpenAPI document and the dashboard avoid the idioms in testdata; guides
+// avoid more of them.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	everywhere := readIdioms(t, "testdata/idioms.txt")

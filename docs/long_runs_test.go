@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The page about tests stays short, its tasks exist with their variables, and a figure names the commit that it was measured on.
+// The page about tests stays short, its tasks exist with their variables, and a figure names the commit that
+// it was measured on.
 func TestLongRuns(t *testing.T) {
 	t.Parallel()
 	page, taskfile := read(t, "what-we-test.md"), read(t, "../Taskfile.yml")

@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// portalSnippets are the programs that run the snippets of the guide, with the arguments BASE, TOKEN and TENANT of the environment.
+// portalSnippets are the programs that run the snippets of the guide, with the arguments BASE, TOKEN and TENANT
+// of the environment.
 var portalSnippets = map[string]struct {
 	command       []string
 	file          string

@@ -77,7 +77,8 @@ func describe(text string) template.HTML {
 	return html
 }
 
-// described has the descriptions that were rendered, by their text: many operations share their parameters, headers and answers.
+// described has the descriptions that were rendered, by their text: many operations share their parameters,
+// headers and answers.
 var described sync.Map
 
 // headless matches headings, which a description must not add to those of the page.
@@ -97,7 +98,8 @@ func describeAnswer(answer reference.Answer) template.HTML {
 // coded matches a name in the text.
 var coded = regexp.MustCompile(`<code>([a-z_]+)</code>`)
 
-// anchored gives the guide about errors an anchor at the first mention of each code, which the reference and the search lead to.
+// anchored gives the guide about errors an anchor at the first mention of each code, which the reference and
+// the search lead to.
 func anchored(body string) string {
 	for _, code := range reference.Codes() {
 		body = strings.Replace(body, "<code>"+code+"</code>", `<code id="`+code+`">`+code+"</code>", 1)

@@ -118,8 +118,8 @@ func (p *prometheus) firing() []string {
 	return slices.Compact(names)
 }
 
-// expects waits until the wanted alerts fire. No others may fire, except those that the fault may cause, too. A busy machine may write
-// slowly at any time.
+// expects waits until the wanted alerts fire. No others may fire, except those that the fault may cause, too. A busy
+// machine may write slowly at any time.
 func (p *prometheus) expects(fault string, wanted []string, besides ...string) {
 	p.t.Helper()
 	var got []string
@@ -335,8 +335,8 @@ func holdDatabase(t *testing.T, folder string) (release func()) {
 	}
 }
 
-// restartBadly restarts the server while another process has the lock of the delivery engine, with a higher minimum of free disk space than
-// there is.
+// restartBadly restarts the server while another process has the lock of the delivery engine, with a higher minimum
+// of free disk space than there is.
 func (i *installation) restartBadly(s *server) {
 	i.t.Helper()
 	lock := flock.New(filepath.Join(i.data, ".contactbase-engine.lock"))

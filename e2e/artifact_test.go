@@ -51,7 +51,8 @@ func within(root, path string) []string {
 	return []string{"chroot", "--userspec=" + stranger, root, path}
 }
 
-// From the download to the first verified event takes less than a minute, on a machine that has nothing but the archive.
+// From the download to the first verified event takes less than a minute, on a machine that has
+// nothing but the archive.
 func TestFirstMinute(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -165,7 +166,8 @@ func TestDebianPackage(t *testing.T) {
 	if said := do("systemd-analyze", "verify", "--man=no", "--root="+root, units+"/contactbase.service", units+"/contactbase.socket"); said != "" {
 		t.Errorf("systemd-analyze says %s", said)
 	}
-	t.Log(lastLine(do("systemd-analyze", "security", "--offline=true", "--threshold=19", units+"/contactbase.service"))) // of 100
+	// of 100
+	t.Log(lastLine(do("systemd-analyze", "security", "--offline=true", "--threshold=19", units+"/contactbase.service")))
 	do("dpkg", "--root="+root, "--force-script-chrootless", "--log=/dev/null", "--purge", "contactbase")
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A backup under load has no side effects: other processes can open and close the database, clients continue, and the server can be killed.
-// It contains every contact that was acknowledged before it started.
+// A backup under load has no side effects: other processes can open and close the database, clients continue, and the
+// server can be killed. It contains every contact that was acknowledged before it started.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

@@ -74,8 +74,8 @@ func createAndUpdate(c *client, n int) {
 	c.expect(http.StatusOK, http.MethodPatch, contactsPath+"/"+id, `{"company":"Engines"}`)
 }
 
-// checkOrder checks that each contact was created before it was updated, and that no event is duplicated. An update waits for a creation
-// that fails in its first minute, which ends before the third attempt.
+// checkOrder checks that each contact was created before it was updated, and that no event is duplicated. An update
+// waits for a creation that fails in its first minute, which ends before the third attempt.
 func checkOrder(t *testing.T, messages []jetstream.Msg) {
 	t.Helper()
 	last, ids, late := map[any]string{}, map[string]bool{}, map[any]bool{}

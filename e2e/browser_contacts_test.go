@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Contacts are the first collection unless an admin unpins them, and a contact links to its events and their deliveries.
+// Contacts are the first collection unless an admin unpins them, and a contact links to its events and
+// their deliveries.
 func TestBrowserContacts(t *testing.T) {
 	t.Parallel()
 	i, tenant, key := newKey(t)

@@ -59,7 +59,8 @@ func TestBrowserDocumentation(t *testing.T) {
 	}
 }
 
-// Each operation shows its examples beside it, with the address of the installation and in the language that the reader chose.
+// Each operation shows its examples beside it, with the address of the installation and in the language that
+// the reader chose.
 func TestBrowserReference(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).superuser().serve()

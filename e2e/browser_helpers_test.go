@@ -20,8 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a window of Chromium with a profile of its own. It counts script errors and violations of the content security policy, and
-// records the network traffic.
+// browser is a window of Chromium with a profile of its own. It counts script errors and violations of the content
+// security policy, and records the network traffic.
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
@@ -63,7 +63,8 @@ func (s *server) newBrowser() *browser {
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("opening a window of Chromium: %v", err)
 	}
-	tell(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // whichever window has it
+	// whichever window has it
+	tell(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	tell(b, network.Enable, network.EnableParams{})
 	tell(b, log.Enable, cdp.Empty{})
 	tell(b, runtime.Enable, cdp.Empty{})
@@ -198,8 +199,8 @@ func (b *browser) matches(pattern string) {
 	b.wait("what matches "+pattern, "new RegExp("+quote(pattern)+").test("+scope+`.innerText.replace(/\s+/g, " "))`)
 }
 
-// notices makes the page watch for a text that may disappear soon, such as a notification. It must be called before the action that shows
-// the text. The returned function waits for the text.
+// notices makes the page watch for a text that may disappear soon, such as a notification. It must be called before
+// the action that shows the text. The returned function waits for the text.
 func (b *browser) notices(text string) (wait func()) {
 	b.t.Helper()
 	b.run(`(() => {
@@ -244,14 +245,15 @@ func (b *browser) clickTwice(name string) {
 	})()`)
 }
 
-// click clicks the button or link with that name as soon as it is clickable. If a list loads at that moment and moves the element, click
-// withholds the missed click from the page and repeats it.
+// click clicks the button or link with that name as soon as it is clickable. If a list loads at that moment and moves
+// the element, click withholds the missed click from the page and repeats it.
 func (b *browser) click(name string) {
 	b.t.Helper()
 	b.clickWhile("true", name)
 }
 
-// clickInMenu opens a menu and clicks an item. If a list loads at that moment and closes the menu, it opens the menu again.
+// clickInMenu opens a menu and clicks an item. If a list loads at that moment and closes the menu, it
+// opens the menu again.
 func (b *browser) clickInMenu(menu, item string) {
 	b.t.Helper()
 	for {
@@ -326,7 +328,8 @@ func labelled(label string) string {
 func (b *browser) fill(label, value string) {
 	b.t.Helper()
 	field := labelled(label)
-	// in one task of the page: what takes the focus away, such as the end of a navigation to a section, comes before or after it
+	// in one task of the page: what takes the focus away, such as the end of a navigation to a section, comes
+	// before or after it
 	b.wait("the field "+label, `((el, value) => {
 		if (!el || el.disabled) return false;
 		if (el.type === "datetime-local") {

@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// In the browser, a file becomes contacts: its columns are detected, a preview shows the effect, and the page can be reloaded.
+// In the browser, a file becomes contacts: its columns are detected, a preview shows the effect, and the
+// page can be reloaded.
 func TestBrowserImport(t *testing.T) {
 	t.Parallel()
 	i, tenant := newTenant(t)

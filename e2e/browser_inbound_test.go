@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An inbound webhook, from its creation to the contact, with the command that its window shows; the Try panel; a replay.
+// An inbound webhook, from its creation to the contact, with the command that its window shows; the
+// Try panel; a replay.
 func TestBrowserInbound(t *testing.T) {
 	t.Parallel()
 	i, _ := newTenant(t)

@@ -20,7 +20,8 @@ const (
 	downKey   = "\u0301"
 )
 
-// Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to where it came from.
+// Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to
+// where it came from.
 func TestBrowserKeyboard(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "presses the Tab key some hundred times; the tests of the documentation use the keyboard, too")
@@ -103,7 +104,8 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.sees("Disabled for Acme")
 }
 
-// staysWhileSent sends the form that is open, and expects that it stays without a question until the request has failed.
+// staysWhileSent sends the form that is open, and expects that it stays without a question until the
+// request has failed.
 func (b *browser) staysWhileSent() {
 	b.t.Helper()
 	evaluate[bool](b, `(() => {
@@ -148,8 +150,8 @@ func (b *browser) press(key string) {
 	b.do(chromedp.KeyEvent(key))
 }
 
-// pressOn moves the focus to an element by its name, and presses a key. If a list loads at that moment and takes the focus, pressOn repeats
-// that.
+// pressOn moves the focus to an element by its name, and presses a key. If a list loads at that moment and takes the
+// focus, pressOn repeats that.
 func (b *browser) pressOn(name, key string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
@@ -176,7 +178,8 @@ func (b *browser) focused(name string) {
 	b.wait(fmt.Sprintf("the focus on %q", name), nameOfFocus+" === "+quote(name))
 }
 
-// tabTo moves the focus with the Tab key to the element with that name, and fails the test if the focus is not visible there.
+// tabTo moves the focus with the Tab key to the element with that name, and fails the test if the focus is
+// not visible there.
 func (b *browser) tabTo(name string) {
 	b.t.Helper()
 	b.wait(name, `[...`+scope+`.querySelectorAll("button, a, label, summary")].some((el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim() === `+quote(name)+`)`)

@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A key is shown once. After its window is closed, it is stored nowhere. This applies to the page of keys and to PocketBase's own page of
-// the collection.
+// A key is shown once. After its window is closed, it is stored nowhere. This applies to the page of keys and to
+// PocketBase's own page of the collection.
 func TestBrowserKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	i, tenant := newTenant(t)
@@ -56,8 +56,8 @@ func TestBrowserKeyIsShownOnce(t *testing.T) {
 	}
 }
 
-// forgotten fails the test if a secret is left in the page, the browser's storage, a request or response other than the one that brought
-// it, or the files of the installation.
+// forgotten fails the test if a secret is left in the page, the browser's storage, a request or response other than
+// the one that brought it, or the files of the installation.
 func forgotten(b *browser, i *installation, secret string) {
 	b.t.Helper()
 	for place, expression := range map[string]string{

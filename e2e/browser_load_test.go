@@ -102,7 +102,8 @@ func fill(t *testing.T, i *installation, tenant, webhook string) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.Exec("UPDATE _fanOutCursor SET event = (SELECT max(id) FROM events)"); err != nil { // or they were sent again
+	// or they were sent again
+	if _, err := db.Exec("UPDATE _fanOutCursor SET event = (SELECT max(id) FROM events)"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.Exec(numbers+`INSERT INTO api_keys (id, tenant, name, permissions, prefix, hash, expires, revoked, lastUsed, created, updated)

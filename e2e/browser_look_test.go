@@ -37,8 +37,8 @@ type appearance struct {
 	theme         string
 }
 
-// looks are the appearances of each page. If all tests run, they include every size and every theme. CONTACTBASE_E2E_LOOKS=all tests all
-// combinations, which takes twice as long.
+// looks are the appearances of each page. If all tests run, they include every size and every theme.
+// CONTACTBASE_E2E_LOOKS=all tests all combinations, which takes twice as long.
 func looks() []appearance {
 	wideLight := appearance{"wide-light", 1280, 900, "light"}
 	narrowDark := appearance{"narrow-dark", 390, 844, "dark"}
@@ -78,7 +78,8 @@ func (b *browser) fits(name string) {
 	}
 }
 
-// shot saves a screenshot in a directory that is not committed. Unless all tests run, it does so only for failed tests.
+// shot saves a screenshot in a directory that is not committed. Unless all tests run, it does so only for failed
+// tests.
 func (b *browser) shot(name string) {
 	if !testenv.All() && !b.t.Failed() {
 		return

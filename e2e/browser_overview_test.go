@@ -46,7 +46,8 @@ func TestBrowserOverview(t *testing.T) {
 	c.do("POST", contactsPath, `{"name":"Grace Hopper"}`)
 	c.do("GET", contactsPath+"/nobody", "")
 	b.sees("1 webhook is failing")
-	b.matches(`Acme · ` + regexp.QuoteMeta(r.URL) + `: \d+ of \d+ attempts failed in the hour from \d\d:00`) // retries follow after 5 s
+	// retries follow after 5 s
+	b.matches(`Acme · ` + regexp.QuoteMeta(r.URL) + `: \d+ of \d+ attempts failed in the hour from \d\d:00`)
 	b.wait("the pictures", `document.querySelectorAll(".integrations-chart svg rect.plain").length >= 1`)
 	b.sees("2 created, 0 updated, 0 deleted")
 	b.click("Events as a table")

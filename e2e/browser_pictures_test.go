@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// Charts show the results of a webhook's deliveries, and one line shows similar failures. A delivery shows what changed, when it is
-// attempted, and a command that sends the same request.
+// Charts show the results of a webhook's deliveries, and one line shows similar failures. A delivery shows what
+// changed, when it is attempted, and a command that sends the same request.
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "fills charts with failing deliveries, and runs the shown command in a shell")

@@ -144,7 +144,8 @@ func TestBrowserPortal(t *testing.T) {
 	}
 }
 
-// Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the window that was open.
+// Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the
+// window that was open.
 func TestBrowserPortalMembers(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "walks through all dialogs of members; the tests of the API and of expired sessions cover what they do")
@@ -215,7 +216,8 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.signedOut("Your session has expired. Sign in again.")
 }
 
-// The page ends an expired session even if nobody uses it. A link that is no longer valid leads back to its application.
+// The page ends an expired session even if nobody uses it. A link that is no longer valid leads back
+// to its application.
 func TestBrowserPortalExpires(t *testing.T) {
 	t.Parallel()
 	i, tenant := newTenant(t)
@@ -236,7 +238,8 @@ func TestBrowserPortalExpires(t *testing.T) {
 	}
 }
 
-// A link that is opened while a member is signed in asks before it replaces the session, in an open page and in one that loads.
+// A link that is opened while a member is signed in asks before it replaces the session, in an open page and
+// in one that loads.
 func TestBrowserPortalAsksBeforeALink(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "signs in with four sessions, one after another; the test of the portal opens a link")
@@ -300,7 +303,8 @@ func (s *server) withoutDashboard() *server {
 // changingActions matches the names of buttons and links that change something.
 var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Add|Members|First steps|Create|Check)\b`)
 
-// A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and nothing of a stranger.
+// A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and
+// nothing of a stranger.
 func TestBrowserPortalViewer(t *testing.T) {
 	t.Parallel()
 	i, tenant := newTenant(t)

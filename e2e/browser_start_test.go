@@ -8,7 +8,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// From an empty directory to the first delivered and verified event, with only a browser and the command that its window shows.
+// From an empty directory to the first delivered and verified event, with only a browser and the command that
+// its window shows.
 func TestBrowserFirstDelivery(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).serve()

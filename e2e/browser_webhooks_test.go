@@ -97,8 +97,8 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.look("webhooks-empty")
 }
 
-// A failing endpoint: requests and responses are visible, new deliveries appear, and failed ones can be redelivered, one by one or all at
-// once.
+// A failing endpoint: requests and responses are visible, new deliveries appear, and failed ones can be redelivered,
+// one by one or all at once.
 func TestBrowserDeliveries(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "walks through all states of deliveries; the test of the first delivery opens the same page")

@@ -34,9 +34,9 @@ type candidate struct {
 	kills, imports, moves, visits, offended atomic.Int64
 }
 
-// The soak of a release candidate. In sync mode, clients write, members sign in, files are imported, tenants move here and away, and
-// receivers are hostile, while the store fails and the leader is killed: nothing that was acknowledged is lost or doubled, and memory does
-// not grow.
+// The soak of a release candidate. In sync mode, clients write, members sign in, files are imported, tenants move
+// here and away, and receivers are hostile, while the store fails and the leader is killed: nothing that was
+// acknowledged is lost or doubled, and memory does not grow.
 func TestCandidate(t *testing.T) {
 	t.Parallel()
 	length := shortSoak
@@ -229,7 +229,8 @@ func (c *candidate) measure() {
 	}
 }
 
-// report prints what was counted, and fails the test if the receiver lacks an event or memory has grown. The server has ended.
+// report prints what was counted, and fails the test if the receiver lacks an event or memory has grown. The
+// server has ended.
 func (c *candidate) report(m *machine, length time.Duration) {
 	c.t.Helper()
 	events := map[string]bool{}

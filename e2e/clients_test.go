@@ -176,8 +176,8 @@ const (
 	exampleTenant  = "t3n4nt000000001"
 )
 
-// checkCollection sends all requests of the Postman collection. It sets only keys and values that nobody can choose: the token in the URL
-// of an inbound webhook, and the ids of deliveries and stored calls.
+// checkCollection sends all requests of the Postman collection. It sets only keys and values that nobody can choose:
+// the token in the URL of an inbound webhook, and the ids of deliveries and stored calls.
 func (w *workshop) checkCollection(t *testing.T, s *server) {
 	t.Helper()
 	w.run(t, ".", "npm", "run", "--silent", "postman")
@@ -212,7 +212,8 @@ func (w *workshop) checkCollection(t *testing.T, s *server) {
 	}
 }
 
-// seed creates the records of the examples. It returns the values that nobody can choose, by the names of their requests.
+// seed creates the records of the examples. It returns the values that nobody can choose, by the names
+// of their requests.
 func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]string {
 	t.Helper()
 	create := func(collection string, record map[string]any) map[string]any {

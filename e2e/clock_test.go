@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// clockEnv is the environment variable with the error of the time of day, in seconds, in a program that wrongClock has built.
+// clockEnv is the environment variable with the error of the time of day, in seconds, in a program that
+// wrongClock has built.
 const clockEnv = "WRONG_CLOCK_SECONDS"
 
 // wrongClock compiles the program with a package time whose time of day can be wrong.

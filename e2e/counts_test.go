@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Events and attempts, including those of another process, are counted once, across kill -9 before and after they are counted.
+// Events and attempts, including those of another process, are counted once, across kill -9 before and after
+// they are counted.
 func TestCountsSurviveKills(t *testing.T) {
 	t.Parallel()
 	i, _, key := newKey(t)

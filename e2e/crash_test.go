@@ -56,9 +56,9 @@ func newCrew(t *testing.T) *crew {
 	return &crew{i, newTraffic(t, key), endpoints, newGuests(t, endpoints), t, tenant, map[string]past{}, map[string]int{}}
 }
 
-// Rounds of kill -9 at random moments, while clients write, one receiver succeeds, one fails and one hangs, and while the server indexes,
-// prunes, and deletes the records of a tenant: nothing that was acknowledged is lost, each event arrives, and all work completes in the
-// end.
+// Rounds of kill -9 at random moments, while clients write, one receiver succeeds, one fails and one hangs, and while
+// the server indexes, prunes, and deletes the records of a tenant: nothing that was acknowledged is lost, each event
+// arrives, and all work completes in the end.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

@@ -27,7 +27,8 @@ func TestDemo(t *testing.T) {
 	demo.Dir = t.TempDir()
 	demo.Env = testEnv("TMPDIR=" + temp)
 	p := launch(t, demo)
-	p.await("received and verified: contact.created Zoë Müller") // the demo creates its contacts while it prints what to paste
+	// the demo creates its contacts while it prints what to paste
+	p.await("received and verified: contact.created Zoë Müller")
 	p.await("appear here")
 
 	printed := p.output.String()

@@ -14,8 +14,9 @@ const failoverRoundsEnv = "FAILOVER_ROUNDS"
 // longRounds is the number of rounds from which long faults are included.
 const longRounds = 10
 
-// After any fault of a machine or the store, a machine serves in the end. In sync mode it has every acknowledged contact, nothing is
-// created twice, no delivery is left, the database is not corrupt, and the store has the same data.
+// After any fault of a machine or the store, a machine serves in the end. In sync mode it has every
+// acknowledged contact, nothing is created twice, no delivery is left, the database is not corrupt, and the
+// store has the same data.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	rounds := envCount(t, failoverRoundsEnv, 0)

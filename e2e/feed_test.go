@@ -163,8 +163,8 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// Each reader of the feed gets every event once and in the order of commits, while writers of two tenants write and the server is killed
-// repeatedly.
+// Each reader of the feed gets every event once and in the order of commits, while writers of two tenants write and
+// the server is killed repeatedly.
 func TestFeedThroughKills(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -82,7 +82,8 @@ func TestDemoEndsWithItsTerminal(t *testing.T) {
 	}
 }
 
-// A second server on a data directory says so, and does not change the address of the first one. The log shows why a server ended.
+// A second server on a data directory says so, and does not change the address of the first one. The log shows
+// why a server ended.
 func TestSecondServerKeepsTheAddress(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

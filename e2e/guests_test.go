@@ -53,8 +53,8 @@ func newGuests(t *testing.T, e *endpoints) *guests {
 	return &guests{url: server.URL}
 }
 
-// invite creates a guest. It returns once the index has some of the contacts, or while a request is running. The returned function waits
-// for the end of the requests.
+// invite creates a guest. It returns once the index has some of the contacts, or while a request is running. The
+// returned function waits for the end of the requests.
 func (c *crew) invite(s *server) (over func()) {
 	c.t.Helper()
 	g := c.arrive(s)
@@ -79,8 +79,8 @@ func (g *guest) fill(t *testing.T, outside *client, size int) {
 	calls.Wait()
 }
 
-// meanwhile runs a function in the background. It returns after a few responses to the clients, or earlier. The returned function waits for
-// the end.
+// meanwhile runs a function in the background. It returns after a few responses to the clients, or earlier. The
+// returned function waits for the end.
 func (c *crew) meanwhile(do func()) (over func()) {
 	c.t.Helper()
 	done := make(chan struct{})
@@ -155,8 +155,8 @@ func (b *batch) send(t *testing.T, outside *client, hook string) {
 	b.ids = ids
 }
 
-// dismiss deletes the oldest guest, unless it is the only one. It returns once some of its rows are deleted, or during the deletion. The
-// returned function waits for the response.
+// dismiss deletes the oldest guest, unless it is the only one. It returns once some of its rows are deleted, or
+// during the deletion. The returned function waits for the response.
 func (c *crew) dismiss(s *server) (over func()) {
 	c.t.Helper()
 	if missing := c.findGuests(s); missing > 0 {

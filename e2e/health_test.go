@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The exit code of the health command tells the supervisor of a container whether the server responds. The command does not touch the data
-// directory.
+// The exit code of the health command tells the supervisor of a container whether the server responds. The command
+// does not touch the data directory.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).superuser().serve()

@@ -24,7 +24,8 @@ func sheetOf(rows int) string {
 	return b.String()
 }
 
-// slowImports makes each chunk of an import count to a million, so that the test can interrupt it. The returned function undoes that.
+// slowImports makes each chunk of an import count to a million, so that the test can interrupt it. The returned
+// function undoes that.
 func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
 	t.Helper()
 	execute := func(statement string) {
@@ -89,7 +90,8 @@ func TestContactCommands(t *testing.T) {
 	column := []string{"--column", "Nachname=name"}
 	imported := func(more ...string) map[string]any {
 		t.Helper()
-		got := i.run(append([]string{"contact", "import", "Acme", "--json"}, more...)...) // which also says what it refuses, beside the answer
+		// which also says what it refuses, beside the answer
+		got := i.run(append([]string{"contact", "import", "Acme", "--json"}, more...)...)
 		answer := parse[map[string]any](t, got.stdout)
 		if refuses := answer["refused"] != 0.0; got.code > 1 || refuses != (got.code == 1) {
 			t.Fatalf("%v gives %+v", more, got)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A receiver that sends no response, and one that sends a byte at a time, do not affect others: these get every event while the two hold
-// all their attempts. (`bench` measures the duration.)
+// A receiver that sends no response, and one that sends a byte at a time, do not affect others: these get every event
+// while the two hold all their attempts. (`bench` measures the duration.)
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	const healthy, events = 10, 100

@@ -252,7 +252,8 @@ func integrity(t *testing.T, db *sql.DB) []string {
 	return faults
 }
 
-// searchFaults returns the differences between search rows and contacts, and between the trigram index and the search rows.
+// searchFaults returns the differences between search rows and contacts, and between the trigram index
+// and the search rows.
 func searchFaults(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	var faults []string

@@ -133,7 +133,8 @@ func (p *pair) play(all bool) (problems []string) {
 	}, p.fails)
 }
 
-// Across failovers in sync mode, writes and their errors are linearizable. A read may show a write that is not acknowledged and is lost later.
+// Across failovers in sync mode, writes and their errors are linearizable. A read may show a write that is not
+// acknowledged and is lost later.
 func TestLinearizableFailover(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

@@ -53,7 +53,8 @@ type lab struct {
 }
 
 func newLab(t *testing.T) *lab {
-	return &lab{t: t, drawings: filepath.Join(os.TempDir(), fmt.Sprintf("contactbase-linear-%d", os.Getpid()))} // which outlives the test
+	// which outlives the test
+	return &lab{t: t, drawings: filepath.Join(os.TempDir(), fmt.Sprintf("contactbase-linear-%d", os.Getpid()))}
 }
 
 // sendTo makes the clients send to these servers.
@@ -81,7 +82,8 @@ func (l *lab) await(more int) {
 // now returns the time of the history.
 func (l *lab) now() int64 { return int64(time.Since(l.began)) }
 
-// lap records a history while faults happen, and returns the errors in it. After finish, no server has a request of the clients any more.
+// lap records a history while faults happen, and returns the errors in it. After finish, no server has a request of
+// the clients any more.
 func (l *lab) lap(faults, finish func()) (problems []string) {
 	l.t.Helper()
 	l.began, l.history, l.active, l.done, l.fates = time.Now(), &linear.History{Dirty: l.dirty}, nil, nil, map[linear.Fate]int{}

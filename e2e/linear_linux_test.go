@@ -27,8 +27,8 @@ type site struct {
 	server       *server
 }
 
-// newSite serves a data directory that an older version has written, with a tenant for the clients. Its webhook delivers so slowly that no event
-// is erased.
+// newSite serves a data directory that an older version has written, with a tenant for the clients. Its webhook
+// delivers so slowly that no event is erased.
 func newSite(t *testing.T, program ...string) *site {
 	t.Helper()
 	x := &site{newLab(t), newInstallation(t), nil}
@@ -166,8 +166,8 @@ func (l *lab) linearizable(play func(all bool) []string) {
 	l.t.Logf("%d requests in %s", l.requests.Load(), time.Since(began).Round(time.Second))
 }
 
-// Histories of 16 clients that create, change, merge, delete and read a few contacts in all ways are linearizable while a machine fails, and the feed
-// is a prefix of them.
+// Histories of 16 clients that create, change, merge, delete and read a few contacts in all ways are linearizable
+// while a machine fails, and the feed is a prefix of them.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)

@@ -224,7 +224,8 @@ func (g *group) batch(l *lab) *linearRequest {
 	return g.keyed(2, q)
 }
 
-// keyed gives some requests an idempotency key of their path, with which clients repeat the first request, or send another one.
+// keyed gives some requests an idempotency key of their path, with which clients repeat the first request, or
+// send another one.
 func (g *group) keyed(key int, q *linearRequest) *linearRequest {
 	if rand.IntN(3) > 0 {
 		return q

@@ -68,8 +68,8 @@ func (d *developer) names(n int) string {
 
 var shownSecret = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`)
 
-// A developer gets the events of an installation on their own machine: signed like those of a webhook, each once and printed. None is
-// missing after the command or the server was killed.
+// A developer gets the events of an installation on their own machine: signed like those of a webhook, each once and
+// printed. None is missing after the command or the server was killed.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	d := newDeveloper(t)

@@ -38,8 +38,8 @@ func (c *cluster) clients() (all []*client) {
 	return all
 }
 
-// create sends a request with one idempotency key to the machines in turn, until one of them has created the contact. It starts with the
-// machine that responded last, and returns the one that responded.
+// create sends a request with one idempotency key to the machines in turn, until one of them has created the contact.
+// It starts with the machine that responded last, and returns the one that responded.
 func (c *cluster) create(ctx context.Context, clients []*client, at int, number int64) int {
 	body := fmt.Sprintf(`{"name":"Person %d","email":"p%d@example.com"}`, number, number)
 	for ctx.Err() == nil {

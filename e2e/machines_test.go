@@ -136,8 +136,8 @@ func (c *cluster) serving(wanted func(*machine) bool) *machine {
 	}
 }
 
-// audit stops the machine that serves, and compares its data with the acknowledged contacts, with the store, and with the requests of the
-// receiver.
+// audit stops the machine that serves, and compares its data with the acknowledged contacts, with the store, and with
+// the requests of the receiver.
 func (c *cluster) audit(m *machine) {
 	c.t.Helper()
 	db := openData(c.t, m.data)
@@ -194,7 +194,8 @@ func awaitCount(t *testing.T, what string, db *sql.DB, query string, want int) {
 	}
 }
 
-// nothingAfter fails the test if a machine acknowledged a request that was sent after the first response of its successor.
+// nothingAfter fails the test if a machine acknowledged a request that was sent after the first response
+// of its successor.
 func (c *cluster) nothingAfter(fenced, successor *machine) {
 	c.t.Helper()
 	c.mu.Lock()

@@ -22,8 +22,9 @@ const (
 	fewContacts = 500
 )
 
-// The main job of the product, from outside: several clients create contacts, a search finds each one at once, and readers of the list miss
-// none and see none twice. Every creation arrives once at every webhook, with a signature that the official library verifies.
+// The main job of the product, from outside: several clients create contacts, a search finds each one at once, and
+// readers of the list miss none and see none twice. Every creation arrives once at every webhook, with a signature
+// that the official library verifies.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
 	mainJob(t, newInstallation(t), jobCount(t))

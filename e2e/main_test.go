@@ -1,5 +1,5 @@
-// Package e2e tests the executable from outside: its commands, its HTTP API and its files. Like its users, it imports nothing of the
-// program.
+// Package e2e tests the executable from outside: its commands, its HTTP API and its files. Like its users, it imports
+// nothing of the program.
 package e2e
 
 import (
@@ -22,7 +22,8 @@ import (
 	"time"
 )
 
-// timeout is how long an event may take. It is long because the machine may be busy, and reached only if something is broken.
+// timeout is how long an event may take. It is long because the machine may be busy, and reached only if
+// something is broken.
 const timeout = 3 * time.Minute
 
 var buildFolder string // removed when the tests are over
@@ -38,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runMoreAtOnce runs three times as many tests concurrently as there are processors, unless -parallel is set, because tests
-// mostly wait.
+// runMoreAtOnce runs three times as many tests concurrently as there are processors, unless -parallel is set,
+// because tests mostly wait.
 func runMoreAtOnce() {
 	isGiven := false
 	flag.Visit(func(f *flag.Flag) { isGiven = isGiven || f.Name == "test.parallel" })
@@ -61,8 +62,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return compile(filepath.Join(dir, "contactbase"))
 })
 
-// compile compiles the program with the settings of these tests, so that Go caches its packages. In continuous integration the settings are
-// those of a release.
+// compile compiles the program with the settings of these tests, so that Go caches its packages. In continuous
+// integration the settings are those of a release.
 func compile(path string, flags ...string) (string, error) {
 	command := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{".."})...)
 	if out, err := command.CombinedOutput(); err != nil {
@@ -71,8 +72,8 @@ func compile(path string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// lookAtSources opens the directories of the module. Go records the files that a passing test opens, and otherwise would not rerun the
-// tests after a change of the program, which they do not import.
+// lookAtSources opens the directories of the module. Go records the files that a passing test opens, and otherwise
+// would not rerun the tests after a change of the program, which they do not import.
 func lookAtSources() error {
 	return filepath.WalkDir("..", func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
@@ -91,7 +92,8 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// testEnv is the environment of the program: the current one without settings of the program, and with additional variables.
+// testEnv is the environment of the program: the current one without settings of the program, and with
+// additional variables.
 func testEnv(more ...string) []string {
 	var env []string
 	for _, entry := range os.Environ() {

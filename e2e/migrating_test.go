@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A program that is killed while it creates its tables, or migrates those of an older version, repeats that at the next start. strace kills
-// it at its nth write to the disk.
+// A program that is killed while it creates its tables, or migrates those of an older version, repeats that at the
+// next start. strace kills it at its nth write to the disk.
 func TestCrashInMigrations(t *testing.T) {
 	t.Parallel()
 	if findTool(t, "strace") == "" {

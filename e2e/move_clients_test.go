@@ -52,7 +52,8 @@ func (m *movers) isOver() bool {
 	}
 }
 
-// insist repeats a request until it has the status, after a part of Retry-After. It returns nil after an unexpected response.
+// insist repeats a request until it has the status, after a part of Retry-After. It returns nil after an
+// unexpected response.
 func (m *movers) insist(c *client, method, path, body string, status int, header ...string) *answer {
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		answer, err := c.try(method, path, body, header...)

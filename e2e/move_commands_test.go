@@ -28,7 +28,8 @@ func (i *installation) refuses(words string, args ...string) {
 	}
 }
 
-// filled returns an installation with a tenant of that many contacts, the name of a file, and the argument with a passphrase.
+// filled returns an installation with a tenant of that many contacts, the name of a file, and the argument
+// with a passphrase.
 func filled(t *testing.T, contacts int) (i *installation, tenant, archive, passphrase string) {
 	t.Helper()
 	i, folder := newInstallation(t), t.TempDir()
@@ -93,7 +94,8 @@ func TestMoveCommands(t *testing.T) {
 	if got := b.many("tenant", "list"); len(got) != 1 {
 		t.Errorf("the list has %v", got)
 	}
-	got := b.run("tenant", "import", archive, passphrase, "--frozen", "--json") // which prints its progress where it takes long
+	// which prints its progress where it takes long
+	got := b.run("tenant", "import", archive, passphrase, "--frozen", "--json")
 	if got.code != 0 {
 		t.Fatal(got)
 	}

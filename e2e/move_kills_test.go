@@ -82,8 +82,8 @@ func (i *installation) nothingLeft() {
 	}
 }
 
-// After a kill of an export, its file is complete or missing, and the tenant accepts writes again. After a kill of an import, it can be
-// continued.
+// After a kill of an export, its file is complete or missing, and the tenant accepts writes again. After a kill of an
+// import, it can be continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t, "kills an export and an import at ten random moments each")
@@ -124,7 +124,8 @@ func TestMoveSurvivesRandomKills(t *testing.T) {
 		b.nothingLeft()
 		left := count(t, db, "SELECT count(*) FROM _moves")
 		arriving += left
-		if ended || left == 0 && count(t, db, "SELECT count(*) FROM tenants WHERE id = '"+tenant+"'") == 1 { // killed after its end
+		// killed after its end
+		if ended || left == 0 && count(t, db, "SELECT count(*) FROM tenants WHERE id = '"+tenant+"'") == 1 {
 			b.must("tenant", "delete", tenant, "--yes")
 		}
 	}

@@ -83,8 +83,8 @@ func (m *move) run(s *server, args ...string) map[string]any {
 	return parse[map[string]any](m.t, got.stdout)
 }
 
-// A tenant moves to another installation under load, behind a proxy: nothing that was acknowledged is lost, nothing is duplicated, the feed
-// continues at the cursor, and each event is delivered.
+// A tenant moves to another installation under load, behind a proxy: nothing that was acknowledged is lost, nothing
+// is duplicated, the feed continues at the cursor, and each event is delivered.
 func TestTenantMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	m, enough := newMove(t), int64(testenv.Count(75, 500))

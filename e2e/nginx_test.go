@@ -2,7 +2,8 @@ package e2e
 
 import "path/filepath"
 
-// nginxConfiguration returns the configuration of an nginx that writes only beside its file, with additional directives.
+// nginxConfiguration returns the configuration of an nginx that writes only beside its file, with
+// additional directives.
 func nginxConfiguration(own, http string) string {
 	return `daemon off;
 pid nginx.pid;

@@ -75,8 +75,8 @@ func split(name string) (written, plain string) {
 	return written, plain
 }
 
-// somebody returns the person with that number. It is always the same one, and different from those of other numbers below a few thousand
-// per script.
+// somebody returns the person with that number. It is always the same one, and different from those of other numbers
+// below a few thousand per script.
 func somebody(n int) person {
 	s := scripts[n%len(scripts)]
 	k := n / len(scripts)

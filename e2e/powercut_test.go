@@ -54,9 +54,9 @@ var fates = map[string]fate{
 	},
 }
 
-// A power cut at any moment loses nothing that was acknowledged, and does not corrupt the database. The server runs under strace, which
-// records its writes, syncs and responses. From those the test rebuilds the data directory of a disk that keeps only what was certainly
-// synced.
+// A power cut at any moment loses nothing that was acknowledged, and does not corrupt the database. The server runs
+// under strace, which records its writes, syncs and responses. From those the test rebuilds the data directory of a
+// disk that keeps only what was certainly synced.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	s := runTraced(t, "full")
@@ -264,8 +264,8 @@ func before(promises []promise, line int) []promise {
 	return promises[:n]
 }
 
-// moments returns between which calls the power is cut: half of them anywhere, and half during checkpoints, which are few and most
-// critical.
+// moments returns between which calls the power is cut: half of them anywhere, and half during checkpoints, which are
+// few and most critical.
 func (r *traced) moments(first, count int) []int {
 	var anywhere, checkpoints []int
 	for n, c := range r.calls {

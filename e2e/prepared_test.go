@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// prepared has data directories to copy: running the migrations and commands that make one takes longer than many tests.
+// prepared has data directories to copy: running the migrations and commands that make one takes
+// longer than many tests.
 type prepared struct {
 	superuser, tenant, key string // directories, each with what the one before has
 	tenantID, apiKey       string

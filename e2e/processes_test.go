@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Two servers on one data directory, each with its own clients: no attempt is made twice, whichever server sends, and the other one takes
-// over when that is stopped.
+// Two servers on one data directory, each with its own clients: no attempt is made twice, whichever server sends, and
+// the other one takes over when that is stopped.
 func TestTwoProcessesSendEachAttemptOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

@@ -19,8 +19,8 @@ const (
 	removing = "removing a tenant"
 )
 
-// mostOld is how many finished events become old in a round. After hundreds of rounds, half of all would be tens of thousands, which would
-// keep one round busy for minutes.
+// mostOld is how many finished events become old in a round. After hundreds of rounds, half of all would be tens of
+// thousands, which would keep one round busy for minutes.
 const mostOld = 5_000
 
 const retentionPath = "/api/crons/contactbaseRetention"
@@ -47,8 +47,8 @@ func (c *crew) prune(s *server) {
 	c.awaitShare(pruning, left, total)
 }
 
-// makeOld dates back some events that the healthy receiver has accepted and that match the condition. It changes only events of clients,
-// because the ledger does not list those of guests.
+// makeOld dates back some events that the healthy receiver has accepted and that match the condition. It changes only
+// events of clients, because the ledger does not list those of guests.
 func (c *crew) makeOld(some int, condition string) {
 	c.t.Helper()
 	db := openData(c.t, c.data)
@@ -80,8 +80,8 @@ func (c *crew) count(query string) int {
 	return count(c.t, db, query)
 }
 
-// awaitShare waits until at most a random share of the rows that the query counts is left, and records whether the work was interrupted
-// halfway. It closes the connection, so that only the server sees what a kill leaves.
+// awaitShare waits until at most a random share of the rows that the query counts is left, and records whether the
+// work was interrupted halfway. It closes the connection, so that only the server sees what a kill leaves.
 func (c *crew) awaitShare(work, query string, total int) {
 	c.t.Helper()
 	most := total/10 + rand.IntN(total+1)*9/10 // where less is left, the kill would often come too late

@@ -52,8 +52,8 @@ func (y *tally) add(d delivery) {
 	y.changed = make(chan struct{})
 }
 
-// look returns a copy of the deliveries if there are enough. Otherwise it returns how many there are, and a channel that is closed when
-// more arrive.
+// look returns a copy of the deliveries if there are enough. Otherwise it returns how many there are, and a channel
+// that is closed when more arrive.
 func (y *tally) look(enough func([]delivery) bool) (all []delivery, count int, changed <-chan struct{}) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -124,7 +124,8 @@ func (r *receiver) set(secret string, answer http.HandlerFunc) {
 	r.secret, r.answer = secret, answer
 }
 
-// about responds to events about the contact with that name with one handler, and to others with another one; nil responds with 204.
+// about responds to events about the contact with that name with one handler, and to others with another one; nil
+// responds with 204.
 func about(name string, its, others http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		answer := others

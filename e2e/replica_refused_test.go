@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A directory that lacks what the replica has is not served, and stays as it is, so that the replica can be restored there. What the replica
-// has survives each attempt.
+// A directory that lacks what the replica has is not served, and stays as it is, so that the replica can be restored
+// there. What the replica has survives each attempt.
 func TestReplicaRefusesDirectory(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

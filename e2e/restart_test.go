@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Deliveries survive kill -9: those of an unreachable endpoint, and those that an endpoint has refused. Responses that are remembered under
-// an idempotency key survive, too.
+// Deliveries survive kill -9: those of an unreachable endpoint, and those that an endpoint has refused. Responses
+// that are remembered under an idempotency key survive, too.
 func TestDeliveriesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	i, _, key := newKey(t)

@@ -13,7 +13,8 @@ import (
 	"contactbase/internal/replica/fakes3"
 )
 
-// s3Program builds a real S3 server, once for all tests. It has a module of its own, because the product does not depend on it.
+// s3Program builds a real S3 server, once for all tests. It has a module of its own, because the product does
+// not depend on it.
 var s3Program = sync.OnceValues(func() (path string, err error) {
 	if _, err := build(); err != nil { // which makes the folder
 		return "", err
@@ -27,7 +28,8 @@ var s3Program = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// startS3 starts a real S3 server that stores its objects in a directory, and returns a store in front of it that can fail.
+// startS3 starts a real S3 server that stores its objects in a directory, and returns a store in front of
+// it that can fail.
 func startS3(t *testing.T) *fakes3.Store {
 	t.Helper()
 	program, err := s3Program()

@@ -16,7 +16,8 @@ import (
 // sampleEvery is how often the metrics are sampled.
 const sampleEvery = 2 * time.Second
 
-// flat has the metrics that must not grow under a constant load, each with the variation that is allowed in addition to 15 %.
+// flat has the metrics that must not grow under a constant load, each with the variation that is allowed in
+// addition to 15 %.
 var flat = map[string]float64{
 	"process_resident_memory_bytes": 16 << 20,
 	"go_goroutines":                 50,
@@ -68,7 +69,8 @@ func metric(t *testing.T, exposition []byte, name string) float64 {
 	return 0
 }
 
-// growth compares the last quarter of the samples with the first quarter after the warm-up, and returns the metrics that have grown.
+// growth compares the last quarter of the samples with the first quarter after the warm-up, and returns the
+// metrics that have grown.
 func (s samples) growth() (report []string, grown []string) {
 	for name, slack := range flat {
 		values := s[name]

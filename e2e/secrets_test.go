@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// A session uses every credential, correctly and with common mistakes. Afterwards no credential is in the data directory or in the output
-// of the server, and no response has repeated one.
+// A session uses every credential, correctly and with common mistakes. Afterwards no credential is in the data
+// directory or in the output of the server, and no response has repeated one.
 func TestNoCredentialIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -54,7 +54,8 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 	haystack := readFolder(t, i.data)
 	haystack["the output of the server"] = []byte(s.output.String())
 	for what, needle := range map[string]string{
-		"the key":                  session.key[len("cmk_"):], // without the prefix, so that an encoded underscore hides nothing
+		// without the prefix, so that an encoded underscore hides nothing
+		"the key":                  session.key[len("cmk_"):],
 		"the rotated key":          second[len("cmk_"):],
 		"the revoked key":          str(t, revoked, "key")[len("cmk_"):],
 		"the token":                session.token[len("cmi_"):],
@@ -86,8 +87,8 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 	}
 }
 
-// The first start with an encryption key encrypts the secrets of a data directory that was created without one. From then on the directory
-// works only with that key, and the error says what is missing.
+// The first start with an encryption key encrypts the secrets of a data directory that was created without one. From
+// then on the directory works only with that key, and the error says what is missing.
 func TestEncryptionFromNowOn(t *testing.T) {
 	t.Parallel()
 	i, _, key := newKey(t)

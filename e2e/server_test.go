@@ -224,8 +224,8 @@ func (s *server) answers() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// The ports of servers. They are below the ephemeral ports, which outgoing connections such as those of browsers use: such a connection
-// could take the port before the server starts, or while it restarts.
+// The ports of servers. They are below the ephemeral ports, which outgoing connections such as those of browsers use:
+// such a connection could take the port before the server starts, or while it restarts.
 const (
 	firstPort = 10_000
 	lastPort  = 32_767
@@ -263,8 +263,8 @@ func freeAddresses(t *testing.T, n int) (addresses []string) {
 	return nil
 }
 
-// superuser creates a superuser of the installation. It must exist before the server starts, because PocketBase would otherwise open a
-// browser.
+// superuser creates a superuser of the installation. It must exist before the server starts, because PocketBase would
+// otherwise open a browser.
 func (i *installation) superuser() *installation {
 	i.t.Helper()
 	if _, err := os.Stat(i.data); errors.Is(err, fs.ErrNotExist) && i.program == nil {

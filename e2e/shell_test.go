@@ -59,7 +59,8 @@ func (i *installation) commands(helps map[string]string, line ...string) (all []
 	return all
 }
 
-// Every command has an example in its help and a page in the manual, and shells complete it. None of that touches a data directory.
+// Every command has an example in its help and a page in the manual, and shells complete it. None of that touches
+// a data directory.
 func TestHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

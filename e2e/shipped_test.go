@@ -66,7 +66,8 @@ func shippedTypeScript(t *testing.T) *shipped {
 	}
 	source := filepath.Join(t.TempDir(), "typescript") // a copy, because packing builds in it
 	copySources(t, "../clients/typescript", source)
-	if err := os.RemoveAll(filepath.Join(source, "node_modules")); err != nil { // the link, so that the README's npm ci spares the checkout
+	// the link, so that the README's npm ci spares the checkout
+	if err := os.RemoveAll(filepath.Join(source, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	return &shipped{
@@ -100,7 +101,8 @@ func lift(texts []string, pattern *regexp.Regexp) (lifted []string, rest string)
 	return lifted, rest
 }
 
-// prepare runs a command in the directory of the client. If it fails, the test is skipped, because the command may need the network.
+// prepare runs a command in the directory of the client. If it fails, the test is skipped, because the command may
+// need the network.
 func (c *shipped) prepare(command ...string) {
 	c.t.Helper()
 	if out, err := c.command(c.source, command...).CombinedOutput(); err != nil {
@@ -255,8 +257,8 @@ func checkReadme(t *testing.T, c *shipped, receiver string) {
 	forger.expect(http.StatusUnauthorized, http.MethodPost, "/contactbase", `{"type":"contact.deleted"}`)
 }
 
-// A server that is killed and restarted repeatedly while contacts are created has each of them once, because the client retries with an
-// idempotency key. A reader of the feed gets each event once, too.
+// A server that is killed and restarted repeatedly while contacts are created has each of them once, because the
+// client retries with an idempotency key. A reader of the feed gets each event once, too.
 func checkKills(t *testing.T, c *shipped) {
 	t.Helper()
 	const count, kills = 400, 4

@@ -12,8 +12,9 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// Rounds of SIGTERM at random moments under the load of the crash loop: the program exits with 0, and accepted requests have responses and
-// deliveries. In some rounds a receiver hangs and a client sends half a request, and the program must give up on both.
+// Rounds of SIGTERM at random moments under the load of the crash loop: the program exits with 0, and accepted
+// requests have responses and deliveries. In some rounds a receiver hangs and a client sends half a request, and the
+// program must give up on both.
 func TestShutdownLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -76,7 +77,8 @@ func TestSignalsDuringTheStart(t *testing.T) {
 	signals := testenv.Count(10, 30)
 	for n := range signals {
 		s := i.serveAt("127.0.0.1:0")
-		time.Sleep(takes * time.Duration(n) / time.Duration(signals)) // a moment of the start, on this machine at its present load
+		// a moment of the start, on this machine at its present load
+		time.Sleep(takes * time.Duration(n) / time.Duration(signals))
 		if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}

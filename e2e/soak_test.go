@@ -29,8 +29,8 @@ func soakTime(t *testing.T) time.Duration {
 	return shortSoak
 }
 
-// Under a constant mixed load, neither memory nor goroutines nor open files grow, and nothing is lost: clients read, search and write,
-// tenants are created and deleted, and receivers are healthy, failing and hostile.
+// Under a constant mixed load, neither memory nor goroutines nor open files grow, and nothing is lost: clients read,
+// search and write, tenants are created and deleted, and receivers are healthy, failing and hostile.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	length := soakTime(t)

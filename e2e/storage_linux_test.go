@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On a full disk, writes are refused with an error that clients may retry, reads work, and nothing that was acknowledged is lost. Once
-// there is space again, the same process continues.
+// On a full disk, writes are refused with an error that clients may retry, reads work, and nothing that was
+// acknowledged is lost. Once there is space again, the same process continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -49,7 +49,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write whose commit is on the disk but could not be synced is there after a kill, so the response does not say that nothing was written.
+// A write whose commit is on the disk but could not be synced is there after a kill, so the response does not say
+// that nothing was written.
 func TestFailedSync(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -14,7 +14,8 @@ import (
 	"contactbase/internal/replica/fakes3"
 )
 
-// storeFaults are the ways in which a real store, or a proxy in front of it, fails. Each changes a response, or sends its own.
+// storeFaults are the ways in which a real store, or a proxy in front of it, fails. Each changes a response,
+// or sends its own.
 var storeFaults = []struct {
 	name  string
 	fault func(w http.ResponseWriter, request *http.Request, next http.Handler)
@@ -75,8 +76,8 @@ var ends = []struct {
 // sampled has the combinations of a single round.
 var sampled = map[string]bool{"404 without a body, and a kill": true, "half an answer, and a stop": true, "drop after, and a pause": true}
 
-// realStoreFaults are those of a real store while a machine that has taken over is itself taken over from. Requests for the lock record
-// fail less often, because a machine must read it before it serves.
+// realStoreFaults are those of a real store while a machine that has taken over is itself taken over from. Requests
+// for the lock record fail less often, because a machine must read it before it serves.
 func realStoreFaults() (all []fault) {
 	for _, s := range storeFaults {
 		for _, e := range ends {
@@ -127,8 +128,8 @@ func (c *cluster) breakStore(happens func(http.ResponseWriter, *http.Request, ht
 	return broken
 }
 
-// settle stops the clients, and waits until the store has everything that a machine has acknowledged. The function resume restarts the
-// clients.
+// settle stops the clients, and waits until the store has everything that a machine has acknowledged. The function
+// resume restarts the clients.
 func (c *cluster) settle(m *machine) {
 	c.t.Helper()
 	c.stopWriting()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// activated is a command that receives sockets like from systemd: from file descriptor 3 on, with the process id in its environment, which
-// only the process itself knows.
+// activated is a command that receives sockets like from systemd: from file descriptor 3 on, with the process id in
+// its environment, which only the process itself knows.
 func (i *installation) activated(sockets []*os.File, env ...string) *exec.Cmd {
 	i.t.Helper()
 	serve := []string{"-c", `LISTEN_PID=$$ exec "$@"`, "sh", binary(i.t), "serve", "--dir", i.data}
@@ -44,8 +44,8 @@ func listening(t *testing.T) (socket *os.File, base string) {
 	return socket, "http://" + listener.Addr().String()
 }
 
-// Under load, on open and new connections, the program is restarted repeatedly: no request is refused, cut off, or executed without a
-// response.
+// Under load, on open and new connections, the program is restarted repeatedly: no request is refused, cut off, or
+// executed without a response.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	const restarts, perServer = 4, 50 // answers, at least

@@ -91,8 +91,8 @@ func (c *cluster) awaitRequest(matches func(*http.Request) bool) {
 	c.awaitClosed("request", seen)
 }
 
-// readsOfStandby matches a standby's reads of databases when no machine serves, and closes catching at the first read after it has the
-// lease.
+// readsOfStandby matches a standby's reads of databases when no machine serves, and closes catching at the first read
+// after it has the lease.
 func readsOfStandby(catching chan struct{}) func(*http.Request) bool {
 	taken, told := false, false
 	return func(request *http.Request) bool {
@@ -108,7 +108,8 @@ func readsOfStandby(catching chan struct{}) func(*http.Request) bool {
 	}
 }
 
-// killedAtRename makes a machine with databases of its own take over, and kills it when it is about to rename a file of its data directory.
+// killedAtRename makes a machine with databases of its own take over, and kills it when it is about to rename a file
+// of its data directory.
 func (c *cluster) killedAtRename(file string) *machine {
 	c.t.Helper()
 	if findTool(c.t, "strace") == "" {

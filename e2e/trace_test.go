@@ -27,7 +27,8 @@ type call struct {
 	over  int // and of the one on which it ends
 }
 
-// readTrace reads the output of `strace -f -y -xx`, and returns the calls that succeeded, in the order in which they ended.
+// readTrace reads the output of `strace -f -y -xx`, and returns the calls that succeeded, in the order in
+// which they ended.
 func readTrace(path string) ([]*call, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // trafficWorkers is the number of concurrent clients.
 const trafficWorkers = 8
 
-// traffic is clients that create and update contacts, repeatedly until the server is gone, and the responses that they got. The contact
-// with the number n has the address p<n>@example.com, which identifies its row however often it was written.
+// traffic is clients that create and update contacts, repeatedly until the server is gone, and the responses that
+// they got. The contact with the number n has the address p<n>@example.com, which identifies its row however
+// often it was written.
 type traffic struct {
 	t   *testing.T
 	key string // of the API

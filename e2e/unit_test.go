@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// Under the service's filter of system calls, a user that is not root can run the program: it makes no call that the unit denies.
+// Under the service's filter of system calls, a user that is not root can run the program: it makes no call
+// that the unit denies.
 func TestUnitAllowsSystemCalls(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -53,7 +54,8 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 	made := 0
 	for line := range strings.Lines(string(summary)) {
 		call := strings.TrimSpace(line)
-		if call == "syscall" || call == "total" || !callName.MatchString(call) { // also a thread's last call, if strace detaches from it
+		// also a thread's last call, if strace detaches from it
+		if call == "syscall" || call == "total" || !callName.MatchString(call) {
 			continue
 		}
 		if made++; !allowed[call] {
@@ -67,8 +69,8 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 
 var callName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// contactbase-admin runs a command like the service: with its user, working directory and settings. It does not expand systemd's variables,
-// and logs nothing of the command.
+// contactbase-admin runs a command like the service: with its user, working directory and settings. It does not
+// expand systemd's variables, and logs nothing of the command.
 func TestAdminRunsAsTheService(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// keptFolders has, for each released version, a backup of a data directory of that version, and what that version reported about it.
+// keptFolders has, for each released version, a backup of a data directory of that version, and what that version
+// reported about it.
 const keptFolders = "testdata/folders"
 
 // kept is what a version reported about its data directory.
@@ -29,8 +30,8 @@ var changing = map[string][]string{
 	"tenant_members": nil, "audit_log": nil, "_notices": nil,
 }
 
-// A later version upgrades a data directory of this version and of each released one, after a backup, and can then read and write it. The
-// earlier version opens the backup.
+// A later version upgrades a data directory of this version and of each released one, after a backup, and can then
+// read and write it. The earlier version opens the backup.
 func TestUpgrades(t *testing.T) {
 	t.Parallel()
 	t.Run("this version", func(t *testing.T) {

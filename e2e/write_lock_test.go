@@ -18,8 +18,9 @@ import (
 // pastBusyTimeout is longer than the server waits for the database's write lock, 10 s.
 const pastBusyTimeout = 11500 * time.Millisecond
 
-// Another process holds the database's write lock while attempts to an endpoint are in flight and then fail, until the server could not
-// commit their results, while clients write. Everything is delivered without a restart, and a tenant can be frozen.
+// Another process holds the database's write lock while attempts to an endpoint are in flight and then fail, until
+// the server could not commit their results, while clients write. Everything is delivered without a restart, and a
+// tenant can be frozen.
 func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(roundsEnv) == "" {

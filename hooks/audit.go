@@ -85,7 +85,8 @@ func auditDelete(e *core.RecordEvent) error {
 	})
 }
 
-// auditSignIn writes sign-ins, also those of superusers as somebody else. A refreshed token has neither a method nor another record.
+// auditSignIn writes sign-ins, also those of superusers as somebody else. A refreshed token has neither a method
+// nor another record.
 func auditSignIn(e *core.RecordAuthRequestEvent) error {
 	actor := e.Record
 	if e.AuthMethod == "" {

@@ -41,7 +41,8 @@ func keepKey(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// refusePastExpiry refuses an expiry in the past from members, who would get a key that never works. Superusers may end a key with one.
+// refusePastExpiry refuses an expiry in the past from members, who would get a key that never works. Superusers may
+// end a key with one.
 func refusePastExpiry(e *core.RecordRequestEvent) error {
 	expires := e.Record.GetDateTime("expires")
 	changed := !expires.Equal(e.Record.Original().GetDateTime("expires"))

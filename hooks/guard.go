@@ -15,7 +15,8 @@ import (
 	"contactbase/internal/event"
 )
 
-// shippedIndexes are the indexes that the program relies on, by collection. Shipped fields need no list: they are System fields.
+// shippedIndexes are the indexes that the program relies on, by collection. Shipped fields need no list: they
+// are System fields.
 var shippedIndexes = map[string][]string{
 	"tenants":           {},
 	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant", "idx_api_keys_expires"},
@@ -30,8 +31,8 @@ var shippedIndexes = map[string][]string{
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }
 
-// bindSchemaGuard protects the shipped schema from mistakes in the dashboard; admins may still add fields and indexes. It binds to
-// requests, not models, so that migrations are free.
+// bindSchemaGuard protects the shipped schema from mistakes in the dashboard; admins may still add fields and
+// indexes. It binds to requests, not models, so that migrations are free.
 func bindSchemaGuard(app core.App) {
 	app.OnCollectionUpdateRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
 		before, err := e.App.FindCollectionByNameOrId(e.Collection.Id)
@@ -143,8 +144,8 @@ func sameField(a, b core.Field) bool {
 	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
 }
 
-// fixed has the collections whose records nobody can create, change or delete, with the error that superusers get. The program writes
-// their rows with SQL.
+// fixed has the collections whose records nobody can create, change or delete, with the error that superusers get.
+// The program writes their rows with SQL.
 var fixed = map[string]string{
 	audit.CollectionName: "Nobody can change the audit log.", // triggers refuse SQL, too
 	event.CollectionName: "Nobody can create, change or delete events, because webhooks and the feed rely on them. To erase a person's data, delete the contact.",

@@ -35,7 +35,8 @@ func bindHiddenInput(app core.App) {
 	}
 }
 
-// newID replaces the id that a member chose: with the id of a deleted record, the new one would show its remaining data.
+// newID replaces the id that a member chose: with the id of a deleted record, the new one would show
+// its remaining data.
 func newID(e *core.RecordRequestEvent) error {
 	if !e.HasSuperuserAuth() {
 		e.Record.Id = core.GenerateDefaultRandomId()
@@ -60,8 +61,8 @@ func onlyOwnPassword(e *core.RecordRequestEvent) error {
 	return e.Next()
 }
 
-// loadHidden reads hidden fields from a member's request. PocketBase silently drops them unless a superuser sends them: it would
-// replace a typed secret by a generated one.
+// loadHidden reads hidden fields from a member's request. PocketBase silently drops them unless a superuser sends
+// them: it would replace a typed secret by a generated one.
 func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 	if !member.Is(e.Auth) {
 		return nil
@@ -93,7 +94,8 @@ func origin(address string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// noteOwner stores whether a member set the URL of a webhook, when the URL changes. Such a webhook reaches public addresses only.
+// noteOwner stores whether a member set the URL of a webhook, when the URL changes. Such a webhook reaches
+// public addresses only.
 func noteOwner(record *core.Record) {
 	if record.IsNew() || record.GetString("url") != record.Original().GetString("url") {
 		record.Set(webhook.MemberOwnedField, record.GetRaw(fromMember) != nil)

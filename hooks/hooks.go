@@ -21,8 +21,8 @@ import (
 // administered are the collections that superusers and members administer.
 var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
-// Bind registers all hooks. bounds limits the records of each tenant. sender checks the addresses of webhooks. wake is called after each
-// commit that leaves work to do, such as an event to deliver; it must not block.
+// Bind registers all hooks. bounds limits the records of each tenant. sender checks the addresses of webhooks. wake
+// is called after each commit that leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, bounds tenant.Bounds, sender *delivery.Sender, wake func()) {
 	bindAudit(app)
 	contact.Bind(app, retention.EraseContact, wake)
@@ -41,8 +41,8 @@ func Bind(app core.App, bounds tenant.Bounds, sender *delivery.Sender, wake func
 	bindLogs(app)
 }
 
-// bindSettings removes a slash at the end of the application's URL, when it is saved and when it is loaded: links in PocketBase's mails would
-// have two in a row, which a proxy for a path does not serve.
+// bindSettings removes a slash at the end of the application's URL, when it is saved and when it is loaded: links in
+// PocketBase's mails would have two in a row, which a proxy for a path does not serve.
 func bindSettings(app core.App) {
 	trim := func(settings *core.Settings) {
 		settings.Meta.AppURL = strings.TrimRight(settings.Meta.AppURL, "/")

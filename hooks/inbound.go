@@ -16,7 +16,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// removeVerifySecret is what an admin types to remove the secret. The field never shows its value, so that empty means "unchanged".
+// removeVerifySecret is what an admin types to remove the secret. The field never shows its value, so that empty
+// means "unchanged".
 const removeVerifySecret = "-"
 
 func bindInbound(app core.App) {

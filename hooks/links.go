@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/member"
 )
 
-// bindLinks restricts a portal link to the purpose of its token. Nobody can sign in with its record, which belongs to no person
-// and has no mailbox. Its token cannot be refreshed, and PocketBase answers a refresh with the same token.
+// bindLinks restricts a portal link to the purpose of its token. Nobody can sign in with its record, which belongs to
+// no person and has no mailbox. Its token cannot be refreshed, and PocketBase answers a refresh with the same token.
 func bindLinks(app core.App) {
 	app.OnRecordAuthRequest(member.CollectionName).BindFunc(func(e *core.RecordAuthRequestEvent) error {
 		if e.AuthMethod != "" && isLink(e.Record) { // a refresh has no method

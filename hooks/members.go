@@ -48,8 +48,8 @@ func onlyServed(e *core.RecordAuthRequestEvent) error {
 	return e.Next()
 }
 
-// onlyWithServer drops alerts about sign-ins from new places without a mail server: PocketBase would look for sendmail, and log that it is
-// missing.
+// onlyWithServer drops alerts about sign-ins from new places without a mail server: PocketBase would look for
+// sendmail, and log that it is missing.
 func onlyWithServer(e *core.MailerRecordEvent) error {
 	if !e.App.Settings().SMTP.Enabled {
 		return nil
@@ -57,8 +57,8 @@ func onlyWithServer(e *core.MailerRecordEvent) error {
 	return e.Next()
 }
 
-// concealTaken answers an invitation to a taken address like one to an invalid address, because the address may belong to a member of
-// another tenant.
+// concealTaken answers an invitation to a taken address like one to an invalid address, because the address may
+// belong to a member of another tenant.
 func concealTaken(e *core.RecordRequestEvent) error {
 	err := e.Next()
 	var refused *router.ApiError

@@ -13,7 +13,8 @@ const membersPath = "/api/collections/tenant_members/records"
 
 const memberPassword = "a long password"
 
-// door is an installation with the tenants Acme and Other. Each has a key, a webhook, an inbound webhook, a contact and members.
+// door is an installation with the tenants Acme and Other. Each has a key, a webhook, an inbound webhook, a
+// contact and members.
 type door struct {
 	t                   *testing.T
 	app                 core.App

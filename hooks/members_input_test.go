@@ -149,7 +149,8 @@ func TestWhoseWebhook(t *testing.T) {
 	}
 }
 
-// A member's webhook reaches no private address, whatever the installation opens for its own: not when it is saved, pinged or delivered to.
+// A member's webhook reaches no private address, whatever the installation opens for its own: not when it is saved,
+// pinged or delivered to.
 func TestMembersReachNothingPrivate(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -15,7 +15,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// What is hidden can be neither filtered nor sorted by, nor found through relations; and relations lead to nothing of others.
+// What is hidden can be neither filtered nor sorted by, nor found through relations; and relations lead to
+// nothing of others.
 func TestMembersCannotSearchHiddenFields(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)

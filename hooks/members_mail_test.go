@@ -129,7 +129,8 @@ func TestPasswordAndCode(t *testing.T) {
 	m.post(200, guest, "auth-with-otp", `{"otpId":%q,"password":%q,"mfaId":%q}`, id, code, mfa)
 }
 
-// A mail leads to the portal, where a new password ends all sessions, and the accounts of other services that somebody has linked.
+// A mail leads to the portal, where a new password ends all sessions, and the accounts of other services that
+// somebody has linked.
 func TestPasswordResetByMail(t *testing.T) {
 	t.Parallel()
 	m := newMailbox(t, func(*core.Collection) {})
@@ -178,7 +179,8 @@ func TestAddressesByMail(t *testing.T) {
 		t.Error("the address is not verified")
 	}
 	const other = "grace@example.com"
-	m.post(204, session, "request-email-change", `{"newEmail":%q}`, strings.ToUpper(m.admin.Email())) // a taken address gets the same response
+	// a taken address gets the same response
+	m.post(204, session, "request-email-change", `{"newEmail":%q}`, strings.ToUpper(m.admin.Email()))
 	m.post(400, session, "request-email-change", `{"newEmail":"not an address"}`)
 	m.post(204, session, "request-email-change", `{"newEmail":%q}`, other)
 	token := m.token(other, "email")

@@ -21,8 +21,8 @@ func signIn(client *testkit.Client, email, password, address string) *testkit.An
 	return client.Do("POST", authPath+"/auth-with-password", `{"identity":"`+email+`","password":"`+password+`"}`, "X-Forwarded-For", address)
 }
 
-// Guessing a password is limited per account, from however many addresses. The owner is not locked out where they have signed in before,
-// and unknown addresses are answered like known ones.
+// Guessing a password is limited per account, from however many addresses. The owner is not locked out where they
+// have signed in before, and unknown addresses are answered like known ones.
 func TestGuessesAreLimitedPerAccount(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)
@@ -39,7 +39,8 @@ func TestGuessesAreLimitedPerAccount(t *testing.T) {
 	}
 	for _, email := range []string{"admin@example.com", "nobody@example.com"} {
 		guesses := 0
-		for got := (&testkit.Answer{Status: 400}); got.Status == 400; guesses++ { // a slow machine may be allowed another one each minute
+		// a slow machine may be allowed another one each minute
+		for got := (&testkit.Answer{Status: 400}); got.Status == 400; guesses++ {
 			spelling := []string{email, strings.ToUpper(email)}[guesses%2]
 			if got = signIn(client, spelling, "wrong", fmt.Sprintf("198.51.100.%d", guesses)); got.Status == 429 && got.Header.Get("Retry-After") == "" {
 				t.Errorf("a refused guess at %s gives %v", email, got.Header)
@@ -107,7 +108,8 @@ func TestLinksAreNoAccounts(t *testing.T) {
 		d.expect(status, d.as(who), "POST", "/api/realtime", `{"clientId":"`+subscriber.Id()+`","subscriptions":["webhooks/*"]}`)
 		d.app.SubscriptionsBroker().Unregister(subscriber.Id())
 	}
-	d.expect(200, link, "POST", "/api/collections/api_keys/records", `{"tenant":"`+d.acme.tenant+`","name":"x"}`) // as an admin's
+	// as an admin's
+	d.expect(200, link, "POST", "/api/collections/api_keys/records", `{"tenant":"`+d.acme.tenant+`","name":"x"}`)
 }
 
 // Who signs in with another service and is no member does not become one.

@@ -14,7 +14,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// stalled sends a request whose body arrives in two parts, with meanwhile between them, and returns the status of the response.
+// stalled sends a request whose body arrives in two parts, with meanwhile between them, and returns the
+// status of the response.
 func (d *door) stalled(who *core.Record, method, path, body string, meanwhile func()) int {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
@@ -42,7 +43,8 @@ func (d *door) stalled(who *core.Record, method, path, body string, meanwhile fu
 	return got.StatusCode
 }
 
-// A member whose role or session ends while the body arrives changes nothing: the rules read the member from the database, not from the request.
+// A member whose role or session ends while the body arrives changes nothing: the rules read the member from the
+// database, not from the request.
 func TestStalledRequestsOfFormerMembers(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)

@@ -175,7 +175,8 @@ func TestTakenAddressesAreConcealed(t *testing.T) {
 	bodies := map[string]bool{}
 	for _, email := range []string{"other@example.com", "Other@Example.com", "not an address"} {
 		bodies[string(d.expect(400, d.as(d.admin), "POST", membersPath, invitation(d.acme.tenant, email, "")).Body)] = true
-		for _, path := range []string{membersPath, recordsOf(d.viewer.Collection().Id)} { // its passwords would be hashed in the transaction
+		// its passwords would be hashed in the transaction
+		for _, path := range []string{membersPath, recordsOf(d.viewer.Collection().Id)} {
 			d.expect(403, d.as(d.admin), "POST", "/api/batch", `{"requests":[{"method":"POST","url":"`+path+`","body":`+invitation(d.acme.tenant, email, "")+`}]}`)
 		}
 	}

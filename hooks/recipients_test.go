@@ -29,7 +29,8 @@ func change(collection, name string, value any) func(t *testing.T, app core.App,
 	}
 }
 
-// recipientCases are the ways to change who receives events: the state before, and whether the event before the change is told.
+// recipientCases are the ways to change who receives events: the state before, and whether the event before
+// the change is told.
 var recipientCases = map[string]struct {
 	webhook, tenant map[string]any // nil for no webhook
 	collection      string         // of the changed record
@@ -50,7 +51,8 @@ var recipientCases = map[string]struct {
 	}, false},
 }
 
-// A change applies to what is not fanned out yet, whichever process makes it. No webhook gets events from before it was made or enabled.
+// A change applies to what is not fanned out yet, whichever process makes it. No webhook gets events from before it
+// was made or enabled.
 func TestChangesOfRecipients(t *testing.T) {
 	t.Parallel()
 	for name, c := range recipientCases {
@@ -87,7 +89,8 @@ func TestChangesOfRecipients(t *testing.T) {
 	}
 }
 
-// Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest once it is fanned out.
+// Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest once
+// it is fanned out.
 func TestDeletedContactsAreErased(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -9,7 +9,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A slash at the end of the application's URL is removed when it is saved, and when one that was saved before is loaded.
+// A slash at the end of the application's URL is removed when it is saved, and when one that was saved
+// before is loaded.
 func TestApplicationURL(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)

@@ -17,15 +17,17 @@ import (
 	"contactbase/internal/visitor"
 )
 
-// How often a wrong password may be tried for one account, whatever the client's address, and how many accounts are tracked.
+// How often a wrong password may be tried for one account, whatever the client's address, and how many
+// accounts are tracked.
 const (
 	failuresAtOnce    = 10
 	failuresPerMinute = 1
 	maxAccounts       = 1 << 16
 )
 
-// signInLimit limits failed sign-ins of an account, beside PocketBase's limit per address. Addresses from which the account has signed
-// in lately have limits of their own, so that an attacker who guesses endlessly does not lock the owner out. A new password ends the limit.
+// signInLimit limits failed sign-ins of an account, beside PocketBase's limit per address. Addresses from which the
+// account has signed in lately have limits of their own, so that an attacker who guesses endlessly does not lock the
+// owner out. A new password ends the limit.
 type signInLimit struct {
 	failed *throttled.GCRARateLimiterCtx
 	warned atomic.Int64 // when the log last had a limited superuser, as a Unix time
@@ -37,7 +39,8 @@ func newSignInLimit() *signInLimit {
 		panic(fmt.Errorf("hooks: creating the store of the limit of sign-ins: %w", err)) // only for a negative size
 	}
 	start := time.Now()
-	counts.SetTimeNow(func() time.Time { return start.Add(time.Since(start)) }) // a clock that is set back would lengthen the limit
+	// a clock that is set back would lengthen the limit
+	counts.SetTimeNow(func() time.Time { return start.Add(time.Since(start)) })
 	quota := throttled.RateQuota{MaxRate: throttled.PerMin(failuresPerMinute), MaxBurst: failuresAtOnce - 1}
 	failed, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(counts), quota)
 	if err != nil {
@@ -71,8 +74,8 @@ func (l *signInLimit) limit(e *core.RecordAuthWithPasswordRequestEvent) error {
 	return errors.Join(failure, err)
 }
 
-// subjectOf returns what a sign-in counts for: the account with its password, and an address that it knows. Unknown accounts have the same
-// limit, so that it does not tell them from others.
+// subjectOf returns what a sign-in counts for: the account with its password, and an address that it knows. Unknown
+// accounts have the same limit, so that it does not tell them from others.
 func subjectOf(e *core.RecordAuthWithPasswordRequestEvent) string {
 	if e.Record == nil {
 		return e.Collection.Id + " " + strings.ToLower(e.Identity)
@@ -99,7 +102,8 @@ func (l *signInLimit) warn(e *core.RecordAuthWithPasswordRequestEvent) {
 		"superuser", e.Record.Id, "address", visitor.Of(e.RequestEvent))
 }
 
-// rememberAddress remembers the address of a sign-in, however that was made. A refreshed token is none, and neither is the first of two factors.
+// rememberAddress remembers the address of a sign-in, however that was made. A refreshed token is none, and neither
+// is the first of two factors.
 func rememberAddress(e *core.RecordAuthRequestEvent) error {
 	if err := e.Next(); err != nil || e.AuthMethod == "" {
 		return err

@@ -46,7 +46,8 @@ func (g *gate) try(password, address string) int {
 	return testkit.NewClient(g.t, g.base, "").Do("POST", superusersPath+"/auth-with-password", body, "X-Forwarded-For", address).Status
 }
 
-// guess tries wrong passwords from 80 addresses. All but ten are refused; a slow machine may be allowed another one each minute.
+// guess tries wrong passwords from 80 addresses. All but ten are refused; a slow machine may be allowed
+// another one each minute.
 func (g *gate) guess() {
 	g.t.Helper()
 	tried := 0
@@ -64,8 +65,8 @@ func (g *gate) guess() {
 	}
 }
 
-// Guesses at a superuser's password are limited, however many the addresses. The superuser is not locked out from a network of the last 30
-// days, nor after a restart, nor with a token, nor with a new password. The log says so.
+// Guesses at a superuser's password are limited, however many the addresses. The superuser is not locked out from a
+// network of the last 30 days, nor after a restart, nor with a token, nor with a new password. The log says so.
 func TestGuessesAtSuperusers(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -105,7 +106,8 @@ func TestGuessesAtSuperusers(t *testing.T) {
 		t.Errorf("after a restart the right guess gives %d", status)
 	}
 
-	record, err := app.FindAuthRecordByEmail(core.CollectionNameSuperusers, superuserEmail) // as contactbase superuser update does
+	// as contactbase superuser update does
+	record, err := app.FindAuthRecordByEmail(core.CollectionNameSuperusers, superuserEmail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +166,8 @@ func TestKnownAddressesAreLimited(t *testing.T) {
 	}
 }
 
-// The limits of PocketBase take a /64 network as one address, and an address that the settings exclude as itself. Others see the client's.
+// The limits of PocketBase take a /64 network as one address, and an address that the settings exclude as itself.
+// Others see the client's.
 func TestLimitsTakeNetworks(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -190,7 +193,8 @@ func TestLimitsTakeNetworks(t *testing.T) {
 	}
 }
 
-// Addresses are hashes, at most twenty of an account, for 30 days. They go with the account, and none is added to one that is gone.
+// Addresses are hashes, at most twenty of an account, for 30 days. They go with the account, and none is added to
+// one that is gone.
 func TestKnownAddressesAreForgotten(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)

@@ -19,13 +19,15 @@ import (
 // owned are the collections with records of tenants that people administer.
 var owned = []string{credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
 
-// withRows are the collections with records of tenants that only the program and superusers write. Contacts and events have their own checks.
+// withRows are the collections with records of tenants that only the program and superusers write. Contacts and
+// events have their own checks.
 var withRows = []string{inbound.RequestsCollection, "deliveries", "delivery_attempts"}
 
 // ofAccounts are the collections in which PocketBase keeps what it knows about the sign-ins of accounts.
 var ofAccounts = []string{core.CollectionNameExternalAuths, core.CollectionNameMFAs, core.CollectionNameOTPs, core.CollectionNameAuthOrigins}
 
-// bindOwners limits the records of tenants. It deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
+// bindOwners limits the records of tenants. It deletes tenants and webhooks immediately, and their rows
+// afterwards in small chunks.
 func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	owners := []string{tenant.CollectionName, webhook.CollectionName, inbound.CollectionName}
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)
@@ -45,8 +47,8 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
-// bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records: a request that changes a name
-// would undo a concurrent change of the role, or the revocation of a key.
+// bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records: a
+// request that changes a name would undo a concurrent change of the role, or the revocation of a key.
 func bindPartialUpdates(app core.App) {
 	app.OnRecordUpdateRequest(administered...).BindFunc(func(e *core.RecordRequestEvent) error {
 		e.Record.IgnoreUnchangedFields(true)
@@ -54,13 +56,14 @@ func bindPartialUpdates(app core.App) {
 	})
 }
 
-// deleteOwner skips PocketBase's deletion, which would cascade record by record in one transaction, for which all writers wait.
+// deleteOwner skips PocketBase's deletion, which would cascade record by record in one transaction, for which
+// all writers wait.
 func deleteOwner(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error { return retention.Delete(tx, e.Record) })
 }
 
-// createOwned checks in the transaction that the owners of a new record still exist: they may have been deleted since the validation, and the
-// record would outlive them.
+// createOwned checks in the transaction that the owners of a new record still exist: they may have been deleted since
+// the validation, and the record would outlive them.
 func createOwned(e *core.RecordEvent, bounds tenant.Bounds) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		for column, owner := range tenant.OwnersIn(e.Record.Collection().Name) {

@@ -66,8 +66,8 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// writeOwner stores who set a new URL and, if it has another host, the new headers: even if the record in memory has older values of
-// these fields than the table.
+// writeOwner stores who set a new URL and, if it has another host, the new headers: even if the record in memory has
+// older values of these fields than the table.
 func writeOwner(e *core.RecordEvent) error {
 	if e.Record.GetString("url") == e.Record.Original().GetString("url") {
 		return e.Next()

@@ -30,7 +30,8 @@ func init() {
 			&core.TextField{Name: "filter", Max: 1_000},
 			&core.JSONField{Name: "headers", MaxSize: 16 << 10, Hidden: true}, // always null: what a client sends is sealed
 			&core.TextField{Name: "sealedHeaders", Max: 32 << 10, Hidden: true},
-			&core.NumberField{Name: "maxPerSecond", OnlyInt: true, Min: types.Pointer(0.0), Max: types.Pointer(1000.0)}, // 0 for any number
+			// 0 for any number
+			&core.NumberField{Name: "maxPerSecond", OnlyInt: true, Min: types.Pointer(0.0), Max: types.Pointer(1000.0)},
 			&core.BoolField{Name: "disabled"},
 			&core.TextField{Name: "disabledReason", Max: 500},
 			&core.BoolField{Name: "memberOwned", Hidden: true}, // a member of the tenant has set the URL

@@ -31,8 +31,8 @@ func init() {
 			&core.TextField{Name: "lastError", Max: 1000},
 		)
 		c.Fields.Add(timestamps()...)
-		// The pending deliveries of a contact to a webhook are a queue. A delivery is blocked until the one before it has been
-		// attempted; then nextAttempt is its due time.
+		// The pending deliveries of a contact to a webhook are a queue. A delivery is blocked until the one before it
+		// has been attempted; then nextAttempt is its due time.
 		c.Fields.Add(
 			&core.TextField{Name: "contact", Max: 50},
 			&core.BoolField{Name: "blocked"},

@@ -1,18 +1,20 @@
 package migrations
 
-// The search row of a contact holds its folded text, in commit order. An INTEGER PRIMARY KEY survives VACUUM, which may renumber
-// implicit rowids.
+// The search row of a contact holds its folded text, in commit order. An INTEGER PRIMARY KEY survives VACUUM, which
+// may renumber implicit rowids.
 //
-// `_contactGrams` holds the trigrams of the rows up to the number in `_contactIndexed`. It is filled in the background, in batches,
-// so that neither writing nor indexing a row marks it. `indexed` is 2 if the text has changed since then. `_contactUnindexed` lists
-// the entries to remove. When the newest rows are deleted, their numbers are reused: `_contactIndexed` then moves back before them.
+// `_contactGrams` holds the trigrams of the rows up to the number in `_contactIndexed`. It is filled in the
+// background, in batches, so that neither writing nor indexing a row marks it. `indexed` is 2 if the text has changed
+// since then. `_contactUnindexed` lists the entries to remove. When the newest rows are deleted, their numbers are
+// reused: `_contactIndexed` then moves back before them.
 //
-// Each text is indexed with two trailing line breaks, so that a word of one or two letters begins a trigram wherever it is.
-// `_contactTerms` lists these trigrams.
+// Each text is indexed with two trailing line breaks, so that a word of one or two letters begins a trigram wherever
+// it is. `_contactTerms` lists these trigrams.
 //
-// The program merges the index's segments itself, in short steps. FTS5 would merge within the transaction that happens to fill a
-// level; with a million contacts that blocked all writers for more than a second. A merge of large segments can exceed a step for a
-// single common trigram, so sixteen segments are merged into one and large segments are rare.
+// The program merges the index's segments itself, in short steps. FTS5 would merge within the transaction that
+// happens to fill a level; with a million contacts that blocked all writers for more than a second. A merge of
+// large segments can exceed a step for a single common trigram, so sixteen segments are merged into one and large
+// segments are rare.
 func init() {
 	execute("1760000010_contact_search.go",
 		"CREATE TABLE `_contactSearch` ("+

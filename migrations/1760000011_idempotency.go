@@ -1,7 +1,7 @@
 package migrations
 
-// The stored responses of requests with an Idempotency-Key (or a webhook-id), by a hash of scope and key. The response of an inbound
-// request is its result in `inbound_requests`, and is deleted with it.
+// The stored responses of requests with an Idempotency-Key (or a webhook-id), by a hash of scope and key. The
+// response of an inbound request is its result in `inbound_requests`, and is deleted with it.
 func init() {
 	execute("1760000011_idempotency.go",
 		"CREATE TABLE `_idempotency` ("+

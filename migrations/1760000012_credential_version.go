@@ -1,7 +1,7 @@
 package migrations
 
-// A counter of changes to anything that a key's cached identity depends on. Triggers increment it, so that a change counts however
-// it is made: by this process, by another on the same data directory, or in the SQL console.
+// A counter of changes to anything that a key's cached identity depends on. Triggers increment it, so that a change
+// counts however it is made: by this process, by another on the same data directory, or in the SQL console.
 func init() {
 	const bump = "UPDATE `_credentialVersion` SET `version` = `version` + 1"
 	execute("1760000012_credential_version.go",

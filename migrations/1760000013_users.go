@@ -7,8 +7,8 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// PocketBase creates a collection of users in which anybody may register. Nothing here uses it: it is closed to all but superusers,
-// and kept for installations that want it.
+// PocketBase creates a collection of users in which anybody may register. Nothing here uses it: it is closed to all
+// but superusers, and kept for installations that want it.
 func init() {
 	m.Register(func(app core.App) error {
 		users, err := app.FindCollectionByNameOrId("_pb_users_auth_")

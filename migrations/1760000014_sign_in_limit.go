@@ -8,9 +8,10 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// PocketBase's rate limits are off by default, so that passwords could be guessed as fast as the machine compares them, and anybody
-// could have it send mail without end. This limits sign-ins, and requests that send mail, per client address. It changes neither an
-// admin's own settings nor the API, which has its own limits. The name of the installation, by default PocketBase's example, becomes ours.
+// PocketBase's rate limits are off by default, so that passwords could be guessed as fast as the machine compares
+// them, and anybody could have it send mail without end. This limits sign-ins, and requests that send mail, per
+// client address. It changes neither an admin's own settings nor the API, which has its own limits. The name of the
+// installation, by default PocketBase's example, becomes ours.
 func init() {
 	m.Register(func(app core.App) error {
 		settings, err := app.Settings().Clone()

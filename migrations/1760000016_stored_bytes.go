@@ -2,8 +2,8 @@ package migrations
 
 import "fmt"
 
-// The bytes of a tenant's inbound requests and stored responses, plus 1 KiB per row. Triggers count them, however rows are added and
-// deleted.
+// The bytes of a tenant's inbound requests and stored responses, plus 1 KiB per row. Triggers count them, however
+// rows are added and deleted.
 func init() {
 	const (
 		requestSize = "(COALESCE(octet_length(%[1]s.`body`), 0) + COALESCE(octet_length(%[1]s.`result`), 0) + 1024)"

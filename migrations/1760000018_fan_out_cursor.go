@@ -1,7 +1,8 @@
 package migrations
 
-// The fan-out cursor: the last event that has its deliveries, empty before the first. Later events have higher row numbers. SQLite
-// reuses the highest row number once it is free, so the cursor moves back one event when its own is deleted.
+// The fan-out cursor: the last event that has its deliveries, empty before the first. Later events have higher
+// row numbers. SQLite reuses the highest row number once it is free, so the cursor moves back one event when
+// its own is deleted.
 func init() {
 	execute("1760000018_fan_out_cursor.go",
 		"CREATE TABLE `_fanOutCursor` (`id` INTEGER PRIMARY KEY CHECK (`id` = 1), `event` TEXT NOT NULL)",

@@ -1,7 +1,8 @@
 package migrations
 
-// One row per tenant records the deleted part of its feed: the last deleted event, and the last kept event before it, empty for
-// none. A cursor is valid as long as no event after it has been deleted. Pings go to one webhook only and are in no feed.
+// One row per tenant records the deleted part of its feed: the last deleted event, and the last kept event before
+// it, empty for none. A cursor is valid as long as no event after it has been deleted. Pings go to one webhook only
+// and are in no feed.
 func init() {
 	const keptBefore = "COALESCE((SELECT kept.`id` FROM `events` kept " +
 		"WHERE kept.`tenant` = OLD.`tenant` AND kept.rowid < OLD.rowid AND kept.`type` <> 'webhook.ping' ORDER BY kept.rowid DESC LIMIT 1), '')"

@@ -1,7 +1,8 @@
 package migrations
 
-// Counts by hour and by minute for the dashboard's charts: delivery attempts by webhook, with response times, and events by type.
-// `_counted` has the last event and the last attempt counted. An hour is the first 13 characters of a stored time, a minute the first 16.
+// Counts by hour and by minute for the dashboard's charts: delivery attempts by webhook, with response times, and
+// events by type. `_counted` has the last event and the last attempt counted. An hour is the first 13 characters of a
+// stored time, a minute the first 16.
 func init() {
 	execute("1760000020_activity.go",
 		"CREATE TABLE `_webhookHours` (`hour` TEXT NOT NULL, `webhook` TEXT NOT NULL, "+

@@ -1,7 +1,7 @@
 package migrations
 
-// API requests are counted by key, by hour and by minute. The last rejected or failed ones are stored, and the slowest. Those without a
-// known key have the key "". They are deleted with their key.
+// API requests are counted by key, by hour and by minute. The last rejected or failed ones are stored, and the
+// slowest. Those without a known key have the key "". They are deleted with their key.
 func init() {
 	execute("1760000021_calls.go",
 		"CREATE TABLE `_keyHours` (`hour` TEXT NOT NULL, `key` TEXT NOT NULL, "+

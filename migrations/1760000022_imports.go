@@ -1,8 +1,8 @@
 package migrations
 
-// The rows of an import are in `_importRows`, as JSON lists of lists of cells, some hundred rows in each, with their row numbers in the
-// spreadsheet. They are deleted as they are applied: `position` counts them. Rejected
-// rows are in `_importRefusals`, with the errors by field. The quota sums up `bytes`, which is therefore in front of long texts.
+// The rows of an import are in `_importRows`, as JSON lists of lists of cells, some hundred rows in each, with their
+// row numbers in the spreadsheet. They are deleted as they are applied: `position` counts them. Rejected rows are in
+// `_importRefusals`, with the errors by field. The quota sums up `bytes`, which is therefore in front of long texts.
 func init() {
 	execute("1760000022_imports.go",
 		"CREATE TABLE `_imports` (`id` TEXT PRIMARY KEY, `tenant` TEXT NOT NULL, `name` TEXT NOT NULL, `status` TEXT NOT NULL, "+

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// A tenant that is moving to another installation, or arriving from one, has a row in `_moves` and is closed for writes. Triggers
-// refuse them in every process on the data directory, however they are made. `state` is 'frozen' or 'arriving'. An import stores its
-// progress through the file `archive` in `step` and `row`, and sets `open` in its own transaction.
+// A tenant that is moving to another installation, or arriving from one, has a row in `_moves` and is closed for
+// writes. Triggers refuse them in every process on the data directory, however they are made. `state` is 'frozen'
+// or 'arriving'. An import stores its progress through the file `archive` in `step` and `row`, and sets `open` in
+// its own transaction.
 //
-// Contacts have such triggers only while a tenant moves. With one, SQLite keeps the original of every page that an insert changes,
-// which takes a sixth of the time of a create. These triggers belong to the program.
+// Contacts have such triggers only while a tenant moves. With one, SQLite keeps the original of every page that an
+// insert changes, which takes a sixth of the time of a create. These triggers belong to the program.
 //
-// Some writes go on: the last use of keys, results of attempts, disabling a webhook that answers 410, and erasing what belonged to
-// deleted contacts.
+// Some writes go on: the last use of keys, results of attempts, disabling a webhook that answers 410, and erasing
+// what belonged to deleted contacts.
 func init() {
 	const bump = "UPDATE `_credentialVersion` SET `version` = `version` + 1"
 	statements := []string{

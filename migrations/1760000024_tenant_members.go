@@ -9,8 +9,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
-// The rules of members. They name the collection, because a record of any other auth collection could have a field "tenant"; and they
-// read the tenant's creation time, because `tenant.id` does not check that the tenant exists.
+// The rules of members. They name the collection, because a record of any other auth collection could have a field
+// "tenant"; and they read the tenant's creation time, because `tenant.id` does not check that the tenant exists.
 const (
 	ownRule   = "@request.auth.collectionName = 'tenant_members' && @request.auth.tenant.created != '' && tenant = @request.auth.tenant"
 	adminRule = ownRule + " && @request.auth.tenant.apiEnabled = true && @request.auth.role = 'admin'"
@@ -74,7 +74,8 @@ func newMembers(app core.App) (*core.Collection, error) {
 	return c, nil
 }
 
-// setMemberRules sets the rules of members in their own collection and in those that they see, and creates their triggers.
+// setMemberRules sets the rules of members in their own collection and in those that they see, and
+// creates their triggers.
 func setMemberRules(app core.App) error {
 	rules := map[string]func(*core.Collection){
 		"tenants": func(c *core.Collection) {
@@ -102,7 +103,8 @@ func setMemberRules(app core.App) error {
 			return fmt.Errorf("the collection %q is missing: %w", name, err)
 		}
 		set(c)
-		if err := app.SaveNoValidate(c); err != nil { // PocketBase's validation refuses to change the rules of System collections
+		// PocketBase's validation refuses to change the rules of System collections
+		if err := app.SaveNoValidate(c); err != nil {
 			return fmt.Errorf("setting the rules of the collection %q: %w", name, err)
 		}
 	}
@@ -114,10 +116,10 @@ func setMemberRules(app core.App) error {
 	return nil
 }
 
-// memberTriggers returns the triggers of members. Members go in the transaction that deletes their tenant, with what PocketBase keeps
-// about their sign-ins, so that nobody signs in to a tenant that is being removed. What ends a member's sessions, such as a new password, also
-// ends the accounts of other services that somebody has linked. A moving tenant takes no changes of its members;
-// portal links do not move, so that they may be deleted at any time.
+// memberTriggers returns the triggers of members. Members go in the transaction that deletes their tenant, with what
+// PocketBase keeps about their sign-ins, so that nobody signs in to a tenant that is being removed. What ends a
+// member's sessions, such as a new password, also ends the accounts of other services that somebody has linked. A
+// moving tenant takes no changes of its members; portal links do not move, so that they may be deleted at any time.
 func memberTriggers() []string {
 	triggers := []string{
 		"CREATE TRIGGER `_tenant_members_tenants_delete` AFTER DELETE ON `tenants` BEGIN DELETE FROM `tenant_members` WHERE `tenant` = OLD.`id`; END",

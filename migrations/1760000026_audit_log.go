@@ -2,11 +2,12 @@ package migrations
 
 import "github.com/pocketbase/pocketbase/core"
 
-// The audit log: who changed what, and when. `tenant` is no relation, because entries outlive their tenant and do not move with it.
+// The audit log: who changed what, and when. `tenant` is no relation, because entries outlive their tenant and do
+// not move with it.
 //
-// Triggers refuse every change of an entry, in every process on the data directory. Only retention deletes entries: those before the time
-// in `_auditPruning`, which has a row only inside its transactions. REPLACE would delete an entry without calling a trigger, so an id is
-// never inserted again.
+// Triggers refuse every change of an entry, in every process on the data directory. Only retention deletes entries:
+// those before the time in `_auditPruning`, which has a row only inside its transactions. REPLACE would delete an
+// entry without calling a trigger, so an id is never inserted again.
 func init() {
 	create("1760000026_audit_log.go", func(core.App) (*core.Collection, error) {
 		c := core.NewBaseCollection("audit_log")

@@ -1,9 +1,10 @@
 package migrations
 
-// A notice describes a change of a webhook, a key or the program, and exists once for each change: `episode` says which one. A condition
-// that lasts, such as a failing webhook, has a time in `ended` once it is over; any other notice has it from the start. `data` is that of
-// the event. A notice has one row in `_noticeMails` for each recipient: a member or a superuser. Rows with the same `mail` are sent
-// together. `due` is when to send them, or to try again.
+// A notice describes a change of a webhook, a key or the program, and exists once for each change: `episode`
+// says which one. A condition that lasts, such as a failing webhook, has a time in `ended` once it is over; any
+// other notice has it from the start. `data` is that of the event. A notice has one row in `_noticeMails` for
+// each recipient: a member or a superuser. Rows with the same `mail` are sent together. `due` is when to send
+// them, or to try again.
 func init() {
 	execute("1760000027_notices.go",
 		"CREATE TABLE `_notices` (`id` TEXT PRIMARY KEY NOT NULL, `kind` TEXT NOT NULL, `subject` TEXT NOT NULL, `episode` TEXT NOT NULL, "+

@@ -1,9 +1,10 @@
 package migrations
 
-// Tenants whose events are fanned out apart from the others: `event` is the first one that has not all of its deliveries, `webhook` the last
-// webhook that was considered for it, in the order of their rows, and `steps` what its filters took so far. Deleted rows move the position
-// as they move the fan-out cursor. `_fanOutSince` has the webhooks of such tenants that were made or enabled meanwhile: they get the events
-// after `event`. Reverted, the fan-out cursor goes back to the first event that waits: no delivery is written twice.
+// Tenants whose events are fanned out apart from the others: `event` is the first one that has not all of its
+// deliveries, `webhook` the last webhook that was considered for it, in the order of their rows, and `steps` what its
+// filters took so far. Deleted rows move the position as they move the fan-out cursor. `_fanOutSince` has the
+// webhooks of such tenants that were made or enabled meanwhile: they get the events after `event`. Reverted, the
+// fan-out cursor goes back to the first event that waits: no delivery is written twice.
 func init() {
 	const since = "INSERT OR REPLACE INTO `_fanOutSince` (`webhook`, `tenant`, `event`) " +
 		"SELECT NEW.`id`, NEW.`tenant`, coalesce((SELECT `id` FROM `events` ORDER BY rowid DESC LIMIT 1), '') " +

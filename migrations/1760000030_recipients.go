@@ -1,8 +1,8 @@
 package migrations
 
-// Who receives an event is decided at fan-out, so `_fanOutSince` has all webhooks that were made or enabled while events of their tenants
-// waited for it: they get the events after `event`. Its rows end when the fan-out has passed that. A change of a webhook counts as one of the
-// credentials, because what is cached of webhooks depends on it.
+// Who receives an event is decided at fan-out, so `_fanOutSince` has all webhooks that were made or enabled while
+// events of their tenants waited for it: they get the events after `event`. Its rows end when the fan-out has passed
+// that. A change of a webhook counts as one of the credentials, because what is cached of webhooks depends on it.
 func init() {
 	const (
 		newest = "INSERT OR REPLACE INTO `_fanOutSince` (`webhook`, `tenant`, `event`) "

@@ -2,9 +2,9 @@ package migrations
 
 import "strings"
 
-// Activity is counted in one table, by the hour and by the minute: `grain` is the length of a row in seconds, and `start` the beginning of
-// a stored time. `kind` is webhook, event or key, and `of` the id of the webhook or key, or the type of the events. `done` counts
-// delivered attempts, events, and calls with a status below 400.
+// Activity is counted in one table, by the hour and by the minute: `grain` is the length of a row in seconds, and
+// `start` the beginning of a stored time. `kind` is webhook, event or key, and `of` the id of the webhook or key, or
+// the type of the events. `done` counts delivered attempts, events, and calls with a status below 400.
 func init() {
 	statements := []string{
 		"CREATE TABLE `_activity` (`kind` TEXT NOT NULL, `grain` INTEGER NOT NULL, `start` TEXT NOT NULL, `of` TEXT NOT NULL, " +

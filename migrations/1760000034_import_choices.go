@@ -1,9 +1,10 @@
 package migrations
 
-// An import has the choices by which its rows are read: see sheet.Choices. `headings` is the number of the row with the columns' names, `above` the text of the
-// rows above it, and `remarks` what a person should know about columns; those in `_importRows` are about rows, by their index there. `_importNotes` has
-// warnings about rows that are applied, which are deleted with their contacts. `_importContacts` has the first row that has changed each contact, so that repeated ones are found, and is emptied
-// after the import.
+// An import has the choices by which its rows are read: see sheet.Choices. `headings` is the number of the row with
+// the columns' names, `above` the text of the rows above it, and `remarks` what a person should know about columns;
+// those in `_importRows` are about rows, by their index there. `_importNotes` has warnings about rows that are
+// applied, which are deleted with their contacts. `_importContacts` has the first row that has changed each contact,
+// so that repeated ones are found, and is emptied after the import.
 func init() {
 	execute("1760000034_import_choices.go",
 		"ALTER TABLE `_imports` ADD `existing` TEXT NOT NULL DEFAULT ''",

@@ -8,8 +8,8 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// The index of phone numbers has the order of creation, so that the oldest contact with a number is the first of its entries. Without that order,
-// SQLite looks for the number in all of the tenant's contacts, from the oldest on.
+// The index of phone numbers has the order of creation, so that the oldest contact with a number is the first of its
+// entries. Without that order, SQLite looks for the number in all of the tenant's contacts, from the oldest on.
 func init() {
 	const file = "1760000038_phone_order.go"
 	index := func(columns string) func(core.App) error {

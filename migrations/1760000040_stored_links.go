@@ -19,8 +19,8 @@ const maxLinks = "16"
 
 const linkTable = "(`person` TEXT NOT NULL, `request` TEXT NOT NULL, PRIMARY KEY (`person`, `request`)) WITHOUT ROWID"
 
-// packPeople moves the people of requests with many. The table is built again, because that takes a fraction of the time
-// of the deletions. Of contacts that are being erased, the tenant is noted, whose crowds may have them.
+// packPeople moves the people of requests with many. The table is built again, because that takes a fraction of the
+// time of the deletions. Of contacts that are being erased, the tenant is noted, whose crowds may have them.
 var packPeople = []string{
 	"CREATE TABLE `_inboundCrowds` (`tenant` TEXT NOT NULL, `request` TEXT NOT NULL, `people` TEXT NOT NULL, PRIMARY KEY (`tenant`, `request`)) WITHOUT ROWID",
 	"INSERT INTO `_inboundCrowds` (`tenant`, `request`, `people`) SELECT r.`tenant`, r.`id`, p.`people` FROM " +

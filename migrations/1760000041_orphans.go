@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Until this version, what was being written while its tenant, webhook or contact was deleted could stay for ever. Rows of tenants, webhooks and
-// inbound webhooks that are gone are left to the sweeper, which deletes in chunks while the server runs: their owners are noted as deleted
-// once more. Indexes lead from one owner to the next, so that the number of rows does not matter. Other rows without an owner are deleted
-// here.
+// Until this version, what was being written while its tenant, webhook or contact was deleted could stay for ever.
+// Rows of tenants, webhooks and inbound webhooks that are gone are left to the sweeper, which deletes in chunks while
+// the server runs: their owners are noted as deleted once more. Indexes lead from one owner to the next, so that the
+// number of rows does not matter. Other rows without an owner are deleted here.
 func init() {
 	var statements []string
 	for _, table := range []string{

@@ -1,7 +1,7 @@
 package migrations
 
-// From which addresses members and superusers have signed in lately: `address` is a keyed hash. Guesses from elsewhere do not keep an
-// account from signing in from there.
+// From which addresses members and superusers have signed in lately: `address` is a keyed hash. Guesses from
+// elsewhere do not keep an account from signing in from there.
 func init() {
 	revertible("1760000042_known_addresses.go", []string{
 		"CREATE TABLE `_knownAddresses` (`account` TEXT NOT NULL, `address` TEXT NOT NULL, `seen` TEXT NOT NULL, PRIMARY KEY (`account`, `address`)) WITHOUT ROWID",

@@ -4,9 +4,9 @@ import "strings"
 
 // No tenant is fanned out apart from the others any more. The events of those that were, from their positions on, are
 // left to the fan-out like all others: the cursor moves back to the first of them. What was fanned out before is not
-// fanned out again, because each webhook gets only the events after the one in `_fanOutSince`: for tenants that were not
-// set aside the newest before the cursor, and for those that were the newest before their position, or that of the
-// position for the webhooks that were done with it.
+// fanned out again, because each webhook gets only the events after the one in `_fanOutSince`: for tenants that were
+// not set aside the newest before the cursor, and for those that were the newest before their position, or that of
+// the position for the webhooks that were done with it.
 func init() {
 	const (
 		cursor  = "coalesce((SELECT rowid FROM `events` WHERE `id` = (SELECT `event` FROM `_fanOutCursor`)), 0)"

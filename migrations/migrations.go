@@ -1,8 +1,8 @@
 // Package migrations holds the schema of Contactbase: one file for each collection or group of internal tables.
 //
-// Released migrations are frozen. They name collections and fields as literals and import nothing of ours, so that later changes of
-// the program cannot change them. Until 1.0 is tagged, a new field goes into its collection's own file. Importing the package
-// registers the migrations; PocketBase applies them in the order of their file names.
+// Released migrations are frozen. They name collections and fields as literals and import nothing of ours, so that
+// later changes of the program cannot change them. Until 1.0 is tagged, a new field goes into its collection's own
+// file. Importing the package registers the migrations; PocketBase applies them in the order of their file names.
 package migrations
 
 import (
@@ -12,8 +12,8 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// create registers a migration that creates a System collection. Its fields are System too: the dashboard can neither rename nor
-// remove them. The SQL statements, if any, follow in the same transaction.
+// create registers a migration that creates a System collection. Its fields are System too: the dashboard can neither
+// rename nor remove them. The SQL statements, if any, follow in the same transaction.
 func create(file string, build func(app core.App) (*core.Collection, error), statements ...string) {
 	m.Register(func(app core.App) error {
 		collection, err := build(app)

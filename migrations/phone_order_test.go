@@ -22,7 +22,8 @@ func TestPhoneOrderReplacesOneIndex(t *testing.T) {
 	if err := app.Save(contacts); err != nil {
 		t.Fatal(err)
 	}
-	// indexes returns the definition of the index, the one that the collection lists, and where the others begin in the file.
+	// indexes returns the definition of the index, the one that the collection lists, and where the others
+	// begin in the file.
 	indexes := func() (definition, listed string, others []string) {
 		t.Helper()
 		const othersSQL = "SELECT name || ' ' || rootpage FROM sqlite_schema WHERE type = 'index' AND name != 'idx_contacts_phone' ORDER BY 1"

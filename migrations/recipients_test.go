@@ -2,7 +2,8 @@ package migrations_test
 
 import "testing"
 
-// Webhooks that are made or enabled while events of their tenants wait are known until the cursor has passed these, and each change counts.
+// Webhooks that are made or enabled while events of their tenants wait are known until the cursor has passed these,
+// and each change counts.
 func TestRecipientsSince(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)

@@ -192,8 +192,8 @@ func (b *batch) failure() error {
 	}
 }
 
-// itemOutline is an item's result with the contact's id instead of the contact: personal data stays with the contacts, where an
-// erasure reaches it.
+// itemOutline is an item's result with the contact's id instead of the contact: personal data stays with the
+// contacts, where an erasure reaches it.
 type itemOutline struct {
 	Index  int            `json:"index"`
 	Status contact.Status `json:"status"`

@@ -27,8 +27,8 @@ type batchBody struct {
 	object map[string]any
 }
 
-// countBatch checks the key's limit, which comes before all other checks of the request. It reads the body only if the key has a request
-// left, and decodes it only if the key has enough for its items.
+// countBatch checks the key's limit, which comes before all other checks of the request. It reads the body only if
+// the key has a request left, and decodes it only if the key has enough for its items.
 func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countBatchMiddlewareID,
@@ -70,8 +70,8 @@ func readBatch(e *core.RequestEvent) (items int, raw []byte, err error) {
 	return items, raw, nil
 }
 
-// measureBatch counts the items of a batch without decoding them, which takes thirty times their size in memory. The error is a
-// *fault.Error if the batch is invalid, and another one if it is not JSON.
+// measureBatch counts the items of a batch without decoding them, which takes thirty times their size in memory. The
+// error is a *fault.Error if the batch is invalid, and another one if it is not JSON.
 func measureBatch(raw []byte) (items int, err error) {
 	properties, name := 0, ""
 	err = eachValue(raw, '{', func(decoder *json.Decoder) error {
@@ -104,8 +104,8 @@ func measureItems(list json.RawMessage) (items int, err error) {
 	return items, err
 }
 
-// eachValue calls value with each value of an object or list, after name has read the tokens before it. It does nothing if raw does
-// not begin with start.
+// eachValue calls value with each value of an object or list, after name has read the tokens before it. It does
+// nothing if raw does not begin with start.
 func eachValue(raw []byte, start json.Delim, name func(*json.Decoder) error, value func(json.RawMessage) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := decoder.Token(); err != nil || token != start {

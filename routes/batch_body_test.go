@@ -45,7 +45,8 @@ func TestMeasureBatch(t *testing.T) {
 	}
 }
 
-// Counting takes a few copies of the body, whatever is in it: buffers that grow. Decoding these takes ten times as much and more.
+// Counting takes a few copies of the body, whatever is in it: buffers that grow. Decoding these takes ten times
+// as much and more.
 func TestMeasuringABatchTakesLittleMemory(t *testing.T) {
 	properties := &strings.Builder{}
 	for i := range 100_000 {

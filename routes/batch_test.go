@@ -189,7 +189,8 @@ func TestAtomicBatch(t *testing.T) {
 	}
 }
 
-// A repeat gets the results of the first request with the contacts' current values, so that nothing of an erased one is kept.
+// A repeat gets the results of the first request with the contacts' current values, so that nothing of an
+// erased one is kept.
 func TestBatchIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -238,7 +239,8 @@ func TestLargestBatch(t *testing.T) {
 func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()
 	_, f := newStoppedAPI(t)
-	if _, err := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant}).Execute(); err != nil { // a burst of 10
+	// a burst of 10
+	if _, err := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant}).Execute(); err != nil {
 		t.Fatal(err)
 	}
 	client := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant))

@@ -80,8 +80,8 @@ func newMember(t *testing.T, f *fixture) string {
 	return token
 }
 
-// A body is refused by its size before it is decoded, on every path of PocketBase, with its length or in chunks, and whatever its type:
-// these bodies would get another error if anything looked at them.
+// A body is refused by its size before it is decoded, on every path of PocketBase, with its length or in chunks, and
+// whatever its type: these bodies would get another error if anything looked at them.
 func TestBodiesAreBoundedBeforeTheyAreDecoded(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -16,11 +16,12 @@ import (
 // maxCallPath is how many bytes of a request's path are kept.
 const maxCallPath = 200
 
-// countedKey marks a message of an MCP client that counts as a request: it used up some of the limit, or was refused by it. A tool's
-// request then does not count again.
+// countedKey marks a message of an MCP client that counts as a request: it used up some of the limit, or was refused
+// by it. A tool's request then does not count again.
 const countedKey = "contactbaseCounted"
 
-// countCall counts an API request or an MCP message for its key, and stores it if it was rejected, failed, or one of the slowest.
+// countCall counts an API request or an MCP message for its key, and stores it if it was rejected, failed, or
+// one of the slowest.
 func (s *server) countCall(e *core.RequestEvent, status int, took time.Duration) {
 	if e.Get(countedKey) == nil && !below(apiPrefix, e.Request.URL.Path) {
 		return

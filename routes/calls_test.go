@@ -14,8 +14,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Each request counts for its key, even without the permission. Rejected ones are stored, with nothing that the client sent except
-// the request id.
+// Each request counts for its key, even without the permission. Rejected ones are stored, with nothing that the
+// client sent except the request id.
 func TestCallsAreCounted(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -89,8 +89,8 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// endedKeys returns the ids of a revoked and an expired key, each used before and after its end. Clients cannot tell them from an
-// unknown key.
+// endedKeys returns the ids of a revoked and an expired key, each used before and after its end. Clients cannot tell
+// them from an unknown key.
 func endedKeys(t *testing.T, f *fixture) (revoked, expired string) {
 	t.Helper()
 	stranger := testkit.NewClient(t, f.base, credential.Mint(credential.KeyPrefix)).Do("GET", contactsPath, "", "X-Request-Id", "same")

@@ -38,7 +38,8 @@ func (i *installation) pending(t *testing.T) int {
 	return testkit.Count(t, i.f.App, "SELECT count(*) FROM deliveries WHERE status = 'pending'", nil)
 }
 
-// An installation that receives the events of another has the same contacts, and keeps its own and what it adds to copies.
+// An installation that receives the events of another has the same contacts, and keeps its own and what
+// it adds to copies.
 func TestChainedInstallations(t *testing.T) {
 	t.Parallel()
 	source, copied := newInstallation(t), newInstallation(t)

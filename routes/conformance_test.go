@@ -21,7 +21,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The tests in this file are named after sentences of the specification that docs/conformance.md lists and no other test proves.
+// The tests in this file are named after sentences of the specification that docs/conformance.md lists and no
+// other test proves.
 
 // endpoint is one of the four endpoints of the specification.
 type endpoint struct{ method, path, body string }

@@ -107,7 +107,8 @@ func TestListByIndexedFields(t *testing.T) {
 	}
 }
 
-// A parameter takes precedence over a custom field of its name, and an index that an administrator adds in the dashboard counts if it serves.
+// A parameter takes precedence over a custom field of its name, and an index that an administrator adds in the
+// dashboard counts if it serves.
 func TestFiltersOfOtherNamesAndIndexes(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -135,7 +136,8 @@ func TestFiltersOfOtherNamesAndIndexes(t *testing.T) {
 	}
 }
 
-// Superusers see which fields have an index, and add one without rebuilding the others. Filters and backups find it in the collection.
+// Superusers see which fields have an index, and add one without rebuilding the others. Filters and backups find it
+// in the collection.
 func TestAddFilter(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -237,8 +237,8 @@ func identified(app core.App, object map[string]any, externalID string) (contact
 	return changes, nil
 }
 
-// expectation returns the condition of If-Match or If-None-Match for the contact, which is nil if none exists. Without a condition,
-// it returns nil.
+// expectation returns the condition of If-Match or If-None-Match for the contact, which is nil if none exists.
+// Without a condition, it returns nil.
 func expectation(header http.Header) func(*contact.Contact) bool {
 	matches := ifMatch(header)
 	none := header.Values("If-None-Match")
@@ -282,8 +282,8 @@ func dataOf(c *contact.Contact) ([]byte, error) {
 
 func contactIn(body []byte) []byte { return body[len(dataPrefix) : len(body)-1] }
 
-// hasTag reports whether a list of entity tags contains tag. A weak comparison ignores the weakness of the tags; a strong one fails
-// on it (RFC 9110, 8.8.3.2).
+// hasTag reports whether a list of entity tags contains tag. A weak comparison ignores the weakness of the tags; a
+// strong one fails on it (RFC 9110, 8.8.3.2).
 func hasTag(condition []string, tag string, weak bool) bool {
 	listed := strings.Split(strings.Join(condition, ","), ",")
 	return slices.ContainsFunc(listed, func(candidate string) bool {

@@ -16,7 +16,8 @@ import (
 // drainTimeout is how long running requests have to finish when the program stops.
 const drainTimeout = 5 * time.Second
 
-// drain lets running requests finish before PocketBase cancels their contexts. It refuses new ones, which clients may repeat.
+// drain lets running requests finish before PocketBase cancels their contexts. It refuses new ones, which
+// clients may repeat.
 type drain struct {
 	mu      sync.Mutex
 	running int

@@ -65,7 +65,8 @@ func TestStalledStreamsEndWithTheServer(t *testing.T) {
 	client, f := newAPI(t)
 	f.App.Settings().Logs.MaxDays = 5 // PocketBase's tests keep none
 	client.Do("POST", contactsPath, `{"name":"Ada"}`)
-	testkit.Execute(t, f.App, "UPDATE events SET payload = json_object('long', hex(zeroblob(8 * 1024 * 1024)))", nil) // more than the kernel buffers
+	// more than the kernel buffers
+	testkit.Execute(t, f.App, "UPDATE events SET payload = json_object('long', hex(zeroblob(8 * 1024 * 1024)))", nil)
 	response := requestStream(t, client, "?after=")
 	defer response.Body.Close()
 	if _, err := response.Body.Read(make([]byte, 1)); err != nil {

@@ -27,7 +27,8 @@ func changeEmail(e *core.RequestEvent) error {
 	return err
 }
 
-// sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would reveal that nothing is sent.
+// sendLater responds before the mail is sent, as PocketBase does for other mails: otherwise the duration would reveal
+// that nothing is sent.
 func sendLater(e *core.RecordRequestEmailChangeRequestEvent) error {
 	app, record, address := e.App, e.Record, e.NewEmail
 	routine.FireAndForget(func() {

@@ -69,7 +69,8 @@ func TestEmailsIgnoreCase(t *testing.T) {
 	}
 }
 
-// A contact is found by its address after each change: under the new one once the address changes, under the same one otherwise.
+// A contact is found by its address after each change: under the new one once the address changes, under the
+// same one otherwise.
 func TestChangedEmails(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)

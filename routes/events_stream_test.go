@@ -101,8 +101,8 @@ func TestFeedAsAStream(t *testing.T) {
 	}
 }
 
-// A client of a stream that reconnects misses nothing. The stream begins with an id, and sends another with a comment if a filter
-// skips events. Thus a cursor stays valid even if no event matched for longer than events are kept.
+// A client of a stream that reconnects misses nothing. The stream begins with an id, and sends another with a comment
+// if a filter skips events. Thus a cursor stays valid even if no event matched for longer than events are kept.
 func TestStreamSendsIDsOfSkippedEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -239,7 +239,8 @@ func TestFeedEnds(t *testing.T) {
 			}()
 			endings(t, f, client.Header.Get("X-API-Key"), ended)[ending]()
 			<-ended
-			if got := <-statuses; got != want && (ending != "terminated" || got != http.StatusServiceUnavailable) { // it may be too late
+			// it may be too late
+			if got := <-statuses; got != want && (ending != "terminated" || got != http.StatusServiceUnavailable) {
 				t.Errorf("who waits is answered %d", got)
 			}
 		})
@@ -270,7 +271,8 @@ func TestFeedEndsWhenTheKeyExpires(t *testing.T) {
 	}
 }
 
-// Polling for rare events advances with each page, so that retention does not overtake a client that polls often enough.
+// Polling for rare events advances with each page, so that retention does not overtake a client that
+// polls often enough.
 func TestPollingForRareEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -27,7 +27,8 @@ func FuzzBatch(f *testing.F) {
 		}
 		request.Header = base.Header.Clone()
 		request.Header.Set("Content-Type", "application/json")
-		response, err := base.HTTP.Do(request) // not with the client, which checks requests that succeed: a batch succeeds with invalid items
+		// not with the client, which checks requests that succeed: a batch succeeds with invalid items
+		response, err := base.HTTP.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

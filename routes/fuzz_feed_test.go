@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzFeed asks for the feed with any query, and any Last-Event-ID and Accept. The response is a page, the head of a stream, or a client
-// error in the envelope.
+// FuzzFeed asks for the feed with any query, and any Last-Event-ID and Accept. The response is a page, the head of a
+// stream, or a client error in the envelope.
 func FuzzFeed(f *testing.F) {
 	base := newFuzzAPI(f)
 	if answer := base.Do(http.MethodPost, contactsPath, `{"name":"Ada"}`); answer.Status != http.StatusCreated {

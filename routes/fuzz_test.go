@@ -17,8 +17,8 @@ func newFuzzAPI(f *testing.F) *testkit.Client {
 	return testkit.NewClient(f, testkit.Serve(f, app), testkit.Key(f, app, tenant.Id))
 }
 
-// FuzzCreate sends any body with any content type. The response is a contact or a client error in the envelope, and matches the
-// OpenAPI document, as the client checks.
+// FuzzCreate sends any body with any content type. The response is a contact or a client error in the envelope, and
+// matches the OpenAPI document, as the client checks.
 func FuzzCreate(f *testing.F) {
 	base := newFuzzAPI(f)
 	for _, body := range []string{

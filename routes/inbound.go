@@ -101,7 +101,8 @@ func readPosted(e *core.RequestEvent) ([]byte, error) {
 	return raw, err
 }
 
-// isUnderWay reports whether a body was given up while it came. A server that receives too much does not store that, too.
+// isUnderWay reports whether a body was given up while it came. A server that receives too much does
+// not store that, too.
 func isUnderWay(err error) bool {
 	var f *fault.Error
 	return errors.As(err, &f) && (f.Code == fault.RateLimited || f.Code == fault.RequestTimeout)
@@ -125,8 +126,9 @@ func addressOf(e *core.RequestEvent) string {
 	return address
 }
 
-// receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it checks the body,
-// because senders may rebuild the body of a repeat. It reads the body before the transaction, for which all writers wait.
+// receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it
+// checks the body, because senders may rebuild the body of a repeat. It reads the body before the transaction, for
+// which all writers wait.
 func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
 	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err

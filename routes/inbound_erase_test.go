@@ -13,8 +13,8 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// Once a contact is deleted, no file of the data directory contains its email address or number, whether the inbound request was
-// applied, failed or unreadable.
+// Once a contact is deleted, no file of the data directory contains its email address or number, whether the inbound
+// request was applied, failed or unreadable.
 func TestErasedFromInbound(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

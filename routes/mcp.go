@@ -15,14 +15,16 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// maxMessage is the largest MCP message, in bytes. It leaves room for a contact that is too large, which gets the API's own error.
+// maxMessage is the largest MCP message, in bytes. It leaves room for a contact that is too large, which gets
+// the API's own error.
 const maxMessage = 2 * maxContactBody
 
 // crossOrigin detects requests from other sites' pages.
 var crossOrigin = http.NewCrossOriginProtection()
 
-// serveModel answers a message of the Model Context Protocol. Each message counts as one request of the key; the API requests that
-// its tool makes are included. Over the limit, a tool call returns an error as its result; any other message is refused.
+// serveModel answers a message of the Model Context Protocol. Each message counts as one request of the key; the API
+// requests that its tool makes are included. Over the limit, a tool call returns an error as its result; any other
+// message is refused.
 func (s *server) serveModel(e *core.RequestEvent) error {
 	if crossOrigin.Check(e.Request) != nil {
 		return fault.New(fault.Forbidden, "Other sites' pages may not call this address. Use the key on a server only.")

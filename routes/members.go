@@ -62,8 +62,8 @@ func (s *server) bindBatchLimit(app core.App) {
 	})
 }
 
-// answerLimited answers a member's request to PocketBase's API that is over the limit: in the envelope, with PocketBase's own properties
-// for its clients.
+// answerLimited answers a member's request to PocketBase's API that is over the limit: in the envelope, with
+// PocketBase's own properties for its clients.
 func answerLimited(e *core.RequestEvent, f *fault.Error) error {
 	id := security.PseudorandomString(20)
 	e.Response.Header().Set(requests.IDHeader, id)

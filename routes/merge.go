@@ -85,7 +85,8 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 	return sendContact(e, http.StatusOK, m.merged)
 }
 
-// run calls check, merges the contacts, and calls finish, in one transaction. A dry run needs none, and does not call finish.
+// run calls check, merges the contacts, and calls finish, in one transaction. A dry run needs none, and
+// does not call finish.
 func (m *merge) run(e *core.RequestEvent, check func(tx sqlite.Reader) error, finish func(tx core.App) error) (err error) {
 	if m.dryRun {
 		if err := check(sqlite.Direct(e.App.ConcurrentDB())); err != nil {

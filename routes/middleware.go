@@ -36,7 +36,8 @@ type group struct {
 	*router.RouterGroup[*core.RequestEvent]
 }
 
-// saneRequestID matches request ids that clients may choose, unless they hold a credential: they are written to logs, tables and headers.
+// saneRequestID matches request ids that clients may choose, unless they hold a credential: they are written to logs,
+// tables and headers.
 var (
 	saneRequestID   = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
 	holdsCredential = regexp.MustCompile(credential.KeyPrefix + "|" + credential.TokenPrefix)
@@ -163,7 +164,8 @@ func (s *server) unrouted(e *core.RequestEvent) *fault.Error {
 	return fault.New(fault.MethodNotAllowed, "This path supports "+allow+".")
 }
 
-// redact replaces the request before it is logged: a token in the path is a credential, and a search query holds personal data.
+// redact replaces the request before it is logged: a token in the path is a credential, and a search query
+// holds personal data.
 func redact(e *core.RequestEvent) {
 	path := e.Request.URL.Path
 	if rest, ok := strings.CutPrefix(path, inboundPrefix+"/"); ok && rest != "" {
@@ -237,7 +239,8 @@ func permit(caller *credential.Identity, permission credential.Permission) error
 	return caller.State.Readable()
 }
 
-// confirm repeats the checks of authorize in a writing transaction: the key or its tenant may have ended while the request waited.
+// confirm repeats the checks of authorize in a writing transaction: the key or its tenant may have ended while
+// the request waited.
 func confirm(tx sqlite.Reader, caller *credential.Identity) error {
 	present, err := caller.Confirm(tx, time.Now())
 	if err != nil {
@@ -283,8 +286,8 @@ func apiKey(header http.Header) string {
 	return strings.TrimSpace(key)
 }
 
-// foreign translates an error outside our prefixes. PocketBase would report errors of the storage and of this package as the
-// client's mistakes. Its own limits get our Retry-After; other errors stay unchanged.
+// foreign translates an error outside our prefixes. PocketBase would report errors of the storage and of this package
+// as the client's mistakes. Its own limits get our Retry-After; other errors stay unchanged.
 func foreign(e *core.RequestEvent, err error) error {
 	if err == nil || e.Written() {
 		return err

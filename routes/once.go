@@ -33,8 +33,8 @@ type idempotentRequest struct {
 	replayed bool // the response is the first request's
 }
 
-// newIdempotentRequest returns the caller's request with its idempotency key, if any. Keys belong to one caller and route. A key
-// that was used with another body is rejected.
+// newIdempotentRequest returns the caller's request with its idempotency key, if any. Keys belong to one caller and
+// route. A key that was used with another body is rejected.
 func newIdempotentRequest(e *core.RequestEvent, caller *credential.Identity, route string, body []byte) (*idempotentRequest, error) {
 	key, err := idempotencyKey(e.Request.Header)
 	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
@@ -107,8 +107,8 @@ func (r *idempotentRequest) check(caller *credential.Identity) func(tx sqlite.Re
 	}
 }
 
-// refuse returns the error of an invalid request, unless its key has a stored response, or was used with another body. It reads without the
-// writer lock, because the request writes nothing.
+// refuse returns the error of an invalid request, unless its key has a stored response, or was used with another
+// body. It reads without the writer lock, because the request writes nothing.
 func (r *idempotentRequest) refuse(app core.App, invalid error) error {
 	return cmp.Or(r.find(sqlite.Direct(app.ConcurrentDB())), invalid)
 }

@@ -29,7 +29,8 @@ func bindQueries(app core.App) {
 				return refuseQuery(e.RequestEvent)
 			}
 			if name, found := collectionIn(target.Path); found && !e.HasSuperuserAuth() && isAmong(e.App, name, member.CollectionName) {
-				return e.ForbiddenError("Only superusers may change members in a batch.", nil) // all writers wait while a password is hashed
+				// all writers wait while a password is hashed
+				return e.ForbiddenError("Only superusers may change members in a batch.", nil)
 			}
 		}
 		return e.Next()
@@ -86,7 +87,8 @@ func isAmong(app core.App, nameOrID string, names ...string) bool {
 	return err == nil && slices.Contains(names, collection.Name)
 }
 
-// backRelation matches a path to the records that refer to one, in both forms that PocketBase knows: its collection is a name or an id.
+// backRelation matches a path to the records that refer to one, in both forms that PocketBase knows: its collection
+// is a name or an id.
 var backRelation = regexp.MustCompile(`(\w+)(?:_via_|\()`)
 
 // reachesMembers reports whether a parameter of another collection has a path back into those of members.

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A flood of rejected requests leaves one log entry, without what the clients sent. Internal errors leave one each, within limits,
-// and so do a superuser's mistakes.
+// A flood of rejected requests leaves one log entry, without what the clients sent. Internal errors leave one each,
+// within limits, and so do a superuser's mistakes.
 func TestLogOfRefusals(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -209,7 +209,8 @@ func TestStoredLinksToOthersDoNotHinder(t *testing.T) {
 	}
 }
 
-// Deleting a contact deletes those below it, in a tree and in a circle of an admin's relation, each once and with one event, whoever deletes it.
+// Deleting a contact deletes those below it, in a tree and in a circle of an admin's relation, each once and with one
+// event, whoever deletes it.
 func TestNestedCascades(t *testing.T) {
 	t.Parallel()
 	n := newNeighbours(t)

@@ -49,8 +49,8 @@ func (s *server) acknowledge(e *core.RequestEvent) error {
 	return err
 }
 
-// waits reports whether a response with this status may reflect stored data: a success, or an error found in the data. Requests
-// rejected earlier and failures do not.
+// waits reports whether a response with this status may reflect stored data: a success, or an error found in the
+// data. Requests rejected earlier and failures do not.
 func waits(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
@@ -91,8 +91,8 @@ func replaced(cause error) *fault.Error {
 	return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
 }
 
-// unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another machine has taken over
-// meanwhile, it may have the write, too.
+// unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another
+// machine has taken over meanwhile, it may have the write, too.
 func unreplicated(cause error) *fault.Error {
 	return &fault.Error{
 		Code:       fault.Unreplicated,

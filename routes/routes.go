@@ -123,7 +123,8 @@ func (s *server) apiRoutes() []route.Route {
 		route.New("POST", "/contacts/batch", s.writeContacts, route.Middlewares{mayWrite, s.countBatch()}),
 		route.New("POST", "/contacts/{id}/merge", route.WithCurrentFields(s.mergeContacts), write),
 		route.New("PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write),
-		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, route.Middlewares{mayRead, counted}), // it waits for events, and reads in between
+		// it waits for events, and reads in between
+		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, route.Middlewares{mayRead, counted}),
 	}
 }
 
@@ -135,8 +136,8 @@ func (s *server) inboundRoutes() []route.Route {
 	}
 }
 
-// group registers the routes below a prefix, and a last one for all other requests there, so that none reaches PocketBase's own
-// answers. There are no CORS headers: a key never belongs in a browser.
+// group registers the routes below a prefix, and a last one for all other requests there, so that none reaches
+// PocketBase's own answers. There are no CORS headers: a key never belongs in a browser.
 func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route) group {
 	g := e.Router.Group(prefix)
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId, pocketBaseMiddlewareID, member.SignInsID)

@@ -19,7 +19,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// require adds an admin's collection that requires the contact, and another that cascades with it and is required by a third.
+// require adds an admin's collection that requires the contact, and another that cascades with it and is
+// required by a third.
 func require(t *testing.T, app core.App, contactID, cascadingID string) {
 	t.Helper()
 	about := core.RelationField{Name: "about", Required: true, MaxSelect: 1}
@@ -33,8 +34,8 @@ func require(t *testing.T, app core.App, contactID, cascadingID string) {
 	testkit.Record(t, app, "signatures", map[string]any{"about": note.Id})
 }
 
-// A deletion that a relation prevents fails alone: the other items of the request are applied, and concurrent writers are not
-// affected.
+// A deletion that a relation prevents fails alone: the other items of the request are applied, and concurrent writers
+// are not affected.
 func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -108,8 +109,8 @@ func (b *lateBody) Read(into []byte) (int, error) {
 	return b.Reader.Read(into)
 }
 
-// The transaction repeats the checks of a request: while it waits for the writer lock, or for its body, it must not write to a
-// deleted tenant or with a key that has ended.
+// The transaction repeats the checks of a request: while it waits for the writer lock, or for its body, it must not
+// write to a deleted tenant or with a key that has ended.
 func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Below our prefixes, a path that is not clean gets the envelope, no redirect, and has no effect. No response repeats a token.
+// Below our prefixes, a path that is not clean gets the envelope, no redirect, and has no effect. No
+// response repeats a token.
 func TestUncleanPaths(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -45,7 +46,8 @@ func TestUncleanPaths(t *testing.T) {
 	}
 }
 
-// The rest of a body that nobody read is not taken for the next request: a proxy would send its answer to somebody else.
+// The rest of a body that nobody read is not taken for the next request: a proxy would send its answer
+// to somebody else.
 func TestUnreadBodiesAreNoRequests(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

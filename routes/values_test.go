@@ -12,9 +12,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Whatever a contact's values and their spelling, the responses to the write, a read, a list and a repeat, and the event, have the
-// same bytes and ETag, and can be sent back. This holds for contacts with shipped fields only, which SQL statements write, and with
-// custom fields, which are written as records.
+// Whatever a contact's values and their spelling, the responses to the write, a read, a list and a repeat, and the
+// event, have the same bytes and ETag, and can be sent back. This holds for contacts with shipped fields only, which
+// SQL statements write, and with custom fields, which are written as records.
 func TestAnswersAreWhatIsStored(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"shipped fields": false, "an admin's fields": true} {
@@ -105,7 +105,8 @@ func (p *property) write(now seen, method, path, externalID string) seen {
 func (p *property) batch(id, externalID string) {
 	p.t.Helper()
 	contact := p.values.object(p.own, externalID)
-	if strings.Contains(contact, "1e400") { // only the item is rejected, and the validation of exchanges cannot decode the request
+	// only the item is rejected, and the validation of exchanges cannot decode the request
+	if strings.Contains(contact, "1e400") {
 		return
 	}
 	body := `{"items":[{"action":"update","id":"` + id + `","contact":` + contact + `}]}`

@@ -1,8 +1,8 @@
-// Command plain is PocketBase with one collection, which has the fields and indexes of a contact and which anyone may read and write. The
-// benchmark compares the program with it.
+// Command plain is PocketBase with one collection, which has the fields and indexes of a contact and which anyone may
+// read and write. The benchmark compares the program with it.
 //
-// Its request log is off, unless PLAIN_LOG is "on". PLAIN_SYNCHRONOUS is SQLite's setting of durability, by default that of PocketBase: NORMAL.
-// With PLAIN_WEBHOOKS, a hook sends new contacts to PLAIN_URLS.
+// Its request log is off, unless PLAIN_LOG is "on". PLAIN_SYNCHRONOUS is SQLite's setting of durability, by default
+// that of PocketBase: NORMAL. With PLAIN_WEBHOOKS, a hook sends new contacts to PLAIN_URLS.
 package main
 
 import (

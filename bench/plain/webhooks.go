@@ -29,8 +29,8 @@ const (
 	secret         = "a secret that the receivers know"
 )
 
-// bindWebhooks sends new contacts as PLAIN_WEBHOOKS says: "rows" keeps a row for each delivery, and "posts" keeps nothing, so that a kill loses what
-// has not been sent. PLAIN_URLS are the receivers, separated by spaces.
+// bindWebhooks sends new contacts as PLAIN_WEBHOOKS says: "rows" keeps a row for each delivery, and "posts" keeps
+// nothing, so that a kill loses what has not been sent. PLAIN_URLS are the receivers, separated by spaces.
 func bindWebhooks(app core.App) {
 	way := os.Getenv("PLAIN_WEBHOOKS")
 	if way == "" {

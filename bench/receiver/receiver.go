@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Receiver receives deliveries with as little work as HTTP/1.1 allows, because the benchmarks measure the sender. Each receiver has its
-// own port, so that the sender needs its own connections to it.
+// Receiver receives deliveries with as little work as HTTP/1.1 allows, because the benchmarks measure the sender.
+// Each receiver has its own port, so that the sender needs its own connections to it.
 type Receiver struct {
 	URL      string
 	listener net.Listener
@@ -62,7 +62,8 @@ func AndClose(c net.Conn) error {
 	return io.EOF
 }
 
-// New returns a receiver that answers in the given way, over TLS if config is not nil. It calls take, which may be nil, with each body.
+// New returns a receiver that answers in the given way, over TLS if config is not nil. It calls take, which may be
+// nil, with each body.
 func New(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local address
 	if err != nil {

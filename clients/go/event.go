@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookFailing, WebhookRecovered, WebhookDisabled or KeyExpiring.
-// Events of later versions are an UnknownEvent.
+// Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookFailing, WebhookRecovered, WebhookDisabled
+// or KeyExpiring. Events of later versions are an UnknownEvent.
 type Event interface {
 	// Head returns the fields of all events.
 	Head() EventHead

@@ -14,11 +14,11 @@ const (
 	followWait       = 20 * time.Second // shorter than the timeout of an attempt
 )
 
-// Events is the event feed: the events of the key's tenant in commit order, as webhooks receive them. A cursor is the ID
-// of an event, or the Cursor of a page. Store it in the same transaction as your changes, and no event is missed or
-// handled twice. With Types or Contact, store the Cursor of each page of List instead: it advances past events that the
-// filter excludes, so it does not expire. If later events have been deleted, an *Error has CodeCursorExpired: read all
-// contacts, and start again.
+// Events is the event feed: the events of the key's tenant in commit order, as webhooks receive them. A cursor is the
+// ID of an event, or the Cursor of a page. Store it in the same transaction as your changes, and no event is missed
+// or handled twice. With Types or Contact, store the Cursor of each page of List instead: it advances past events
+// that the filter excludes, so it does not expire. If later events have been deleted, an *Error has
+// CodeCursorExpired: read all contacts, and start again.
 type Events struct {
 	api *api.Client
 }
@@ -58,8 +58,8 @@ func (e *Events) After(ctx context.Context, after string, query EventOptions, op
 	return e.events(ctx, after, query, options, func(page EventPage) bool { return !page.HasMore })
 }
 
-// Follow returns the events after the cursor, and waits for new ones. It ends with an error: that of the context, or of an
-// installation that could not be reached for 30 seconds.
+// Follow returns the events after the cursor, and waits for new ones. It ends with an error: that of the context, or
+// of an installation that could not be reached for 30 seconds.
 func (e *Events) Follow(ctx context.Context, after string, query EventOptions, options ...RequestOption) iter.Seq2[Event, error] {
 	if query.Wait == 0 {
 		query.Wait = followWait

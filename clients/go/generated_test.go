@@ -10,7 +10,8 @@ import (
 	"contactbase/clients/go/internal/api"
 )
 
-// Each property of a contact in the description of the API survives Contact and Fields: a new one is not lost in silence.
+// Each property of a contact in the description of the API survives Contact and Fields: a new one is
+// not lost in silence.
 func TestNoPropertyIsLost(t *testing.T) {
 	t.Parallel()
 	var contact api.Contact

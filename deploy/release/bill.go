@@ -10,7 +10,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBill writes the bill of materials in CycloneDX: the modules that the executable says it was built from, and their licenses.
+// writeBill writes the bill of materials in CycloneDX: the modules that the executable says it was built from,
+// and their licenses.
 func (r *release) writeBill(t target, binary string, licensed licenses) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

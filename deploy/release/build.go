@@ -26,8 +26,8 @@ func (r *release) name(t target) string {
 	return fmt.Sprintf("contactbase_%s_%s_%s", r.version, t.system, t.machine)
 }
 
-// build builds the program for a system into a temporary directory, and returns its path. Nothing in it depends on this machine: no path, no
-// time, and no compiler settings from the environment.
+// build builds the program for a system into a temporary directory, and returns its path. Nothing in it depends on
+// this machine: no path, no time, and no compiler settings from the environment.
 func (r *release) build(ctx context.Context, t target) (string, error) {
 	folder, err := os.MkdirTemp("", "contactbase-release-")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command release builds all files of a version: executables for all systems, archives, Debian and RPM packages, a bill of materials of each
-// executable, the notes, and checksums. The same commit gives the same bytes.
+// Command release builds all files of a version: executables for all systems, archives, Debian and RPM packages, a
+// bill of materials of each executable, the notes, and checksums. The same commit gives the same bytes.
 package main
 
 import (

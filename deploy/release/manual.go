@@ -19,8 +19,8 @@ var completions = map[string][]string{
 	"zsh":  {"/usr/share/zsh/vendor-completions/_contactbase", "/usr/share/zsh/site-functions/_contactbase"},
 }
 
-// writeManual makes the program, built for this machine, write its manual pages and shell completions. The folder has them at the paths that the
-// packages install.
+// writeManual makes the program, built for this machine, write its manual pages and shell completions. The folder has
+// them at the paths that the packages install.
 func (r *release) writeManual(ctx context.Context) error {
 	program, err := r.build(ctx, target{runtime.GOOS, runtime.GOARCH})
 	if err != nil {

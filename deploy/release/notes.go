@@ -23,8 +23,8 @@ func (r *release) writeNotes() error {
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(notes), 0o644)
 }
 
-// notesOf returns the section of a version. A pre-release has the section of the version that follows it or, if that has none yet, the
-// section of unreleased changes, which may be empty.
+// notesOf returns the section of a version. A pre-release has the section of the version that follows it or, if that
+// has none yet, the section of unreleased changes, which may be empty.
 func notesOf(changelog, version string) (string, error) {
 	next, _, prerelease := strings.Cut(version, "-")
 	notes, err := section(changelog, next)
@@ -37,7 +37,8 @@ func notesOf(changelog, version string) (string, error) {
 	return notes, nil
 }
 
-// section returns the text below the heading of a version, such as "## [1.0.0] - 2026-01-31". See https://keepachangelog.com/en/1.1.0/.
+// section returns the text below the heading of a version, such as "## [1.0.0] - 2026-01-31". See
+// https://keepachangelog.com/en/1.1.0/.
 func section(changelog, version string) (string, error) {
 	_, after, found := strings.Cut(changelog, "\n## ["+version+"]")
 	if !found {

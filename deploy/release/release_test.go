@@ -165,7 +165,8 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// Everything that is compiled into the program has a license that is known by its SPDX identifier, and whose text is in the archive.
+// Everything that is compiled into the program has a license that is known by its SPDX identifier, and whose text
+// is in the archive.
 func TestLicenses(t *testing.T) {
 	t.Parallel()
 	all, err := (&release{root: "../.."}).readLicenses(t.Context(), target{"linux", "amd64"})

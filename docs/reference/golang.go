@@ -9,7 +9,8 @@ import (
 	"contactbase/internal/contact"
 )
 
-// goCalls are the calls of the Go client, by the id of the operation. Names in braces are replaced with the examples of the document.
+// goCalls are the calls of the Go client, by the id of the operation. Names in braces are replaced with the
+// examples of the document.
 var goCalls = map[string]string{
 	"listContacts": `
 for contact, err := range client.Contacts.All(ctx, contactbase.ListOptions{Q: {q}, Limit: {limit}}) {
@@ -72,7 +73,8 @@ func goFormat(statements string) string {
 	return string(formatted)
 }
 
-// fill replaces the names in braces in a call: fields and batches by the body, a list of texts, and anything else by the parameter of that name.
+// fill replaces the names in braces in a call: fields and batches by the body, a list of texts, and anything else by
+// the parameter of that name.
 func (r request) fill(call string, quote func(string) string, fields, batch func(node) string) string {
 	_, body := r.body()
 	call = strings.NewReplacer("{{batch}}", "{"+onDemand(call, "{batch}", body, batch)+"}", "{fields}", onDemand(call, "{fields}", body, fields)).Replace(call)

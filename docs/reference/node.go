@@ -12,7 +12,8 @@ import (
 	"contactbase/api"
 )
 
-// node is a part of the OpenAPI document, with its keys in the order in which they are written. The zero node is a part that is missing.
+// node is a part of the OpenAPI document, with its keys in the order in which they are written. The zero node is a
+// part that is missing.
 type node struct {
 	*yaml.Node
 	document *yaml.Node

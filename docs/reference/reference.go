@@ -1,5 +1,5 @@
-// Package reference turns the OpenAPI document into the content of the API reference: operations with their parameters, bodies and answers, and
-// examples with curl and with the Go and TypeScript clients.
+// Package reference turns the OpenAPI document into the content of the API reference: operations with their
+// parameters, bodies and answers, and examples with curl and with the Go and TypeScript clients.
 package reference
 
 import (
@@ -153,7 +153,8 @@ func answer(status string, response node) Answer {
 		shown.Headers = append(shown.Headers, described)
 	}
 	for mediaType, media := range response.get("content").pairs() {
-		if shown.MediaType == "" { // a second one has the same data in another form, which the description of the operation explains
+		// a second one has the same data in another form, which the description of the operation explains
+		if shown.MediaType == "" {
 			shown.MediaType, shown.Schema, shown.Examples = mediaType, property("", media.get("schema"), false, nil), examples(mediaType, media)
 		}
 	}

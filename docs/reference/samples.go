@@ -91,7 +91,8 @@ func (r request) credential() (header, variable string) {
 	}
 }
 
-// curl returns the command that makes the request, and for an outbound webhook the one that sends it to a receiver under test.
+// curl returns the command that makes the request, and for an outbound webhook the one that sends it to a
+// receiver under test.
 func (r request) curl() string {
 	if r.isWebhook {
 		return r.delivery()

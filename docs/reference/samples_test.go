@@ -24,7 +24,8 @@ type sent struct {
 	Body                                        any
 }
 
-// Each curl command sends the request that the document describes. It runs in a shell, against a server that records the request.
+// Each curl command sends the request that the document describes. It runs in a shell, against a server that
+// records the request.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"curl", "openssl"} {
@@ -116,7 +117,8 @@ func TestGoSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, needed, _ := strings.Cut(string(module), "\n") // behind the line with its name: the version of Go, and what it requires
+	// behind the line with its name: the version of Go, and what it requires
+	_, needed, _ := strings.Cut(string(module), "\n")
 	write(t, filepath.Join(folder, "go.mod"), "module samples\n"+needed+"\nrequire contactbase/clients/go v0.0.0\nreplace contactbase/clients/go => "+client+"\n")
 	write(t, filepath.Join(folder, "go.sum"), string(sums))
 	vet := exec.CommandContext(t.Context(), "go", "vet", "-mod=mod", "./...")

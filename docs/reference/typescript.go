@@ -55,7 +55,8 @@ var (
 	lastComma = regexp.MustCompile(`(["}\]\w])\n`)
 )
 
-// tsLiteral returns a value as TypeScript is usually written: JSON with bare keys, and a comma behind the last item of a list.
+// tsLiteral returns a value as TypeScript is usually written: JSON with bare keys, and a comma behind the
+// last item of a list.
 func tsLiteral(value node) string {
 	text := bareKey.ReplaceAllString(value.json("  "), "$1$2: ")
 	return lastComma.ReplaceAllString(text, "$1,\n")

@@ -1,5 +1,5 @@
-// Command failover demonstrates a failover on this machine: an S3 store, two servers, clients that write, a kill, and a count of the
-// contacts. It takes half a minute.
+// Command failover demonstrates a failover on this machine: an S3 store, two servers, clients that write, a kill, and
+// a count of the contacts. It takes half a minute.
 //
 //	go run ./e2e/failover
 package main

@@ -59,7 +59,8 @@ func newFeed(events []Event) *feed {
 	return f
 }
 
-// resolve returns the response with the versions that only the feed has: those of open requests, and those of inbound items.
+// resolve returns the response with the versions that only the feed has: those of open requests, and those
+// of inbound items.
 func (f *feed) resolve(op Op) Response {
 	r := op.Response
 	isOpen := r.Fate == Open
@@ -147,8 +148,9 @@ type claims struct {
 	groups   map[string]int  // by token
 }
 
-// check returns the errors in the feed. It must have each acknowledged change exactly once, in the order of time, and no change of a refused request.
-// Each read of it must be a prefix of every later read, and must have everything that was acknowledged before it began.
+// check returns the errors in the feed. It must have each acknowledged change exactly once, in the order of time, and
+// no change of a refused request. Each read of it must be a prefix of every later read, and must have everything that
+// was acknowledged before it began.
 func (f *feed) check(h *History) []string {
 	c, problems := f.claims(h)
 	latest := int64(0) // the latest call of the events so far
@@ -197,7 +199,8 @@ func (f *feed) claims(h *History) (c *claims, problems []string) {
 	return c, problems
 }
 
-// isExplained reports whether an open request may have made an event, or whether the event is the second one of a merge.
+// isExplained reports whether an open request may have made an event, or whether the event is the
+// second one of a merge.
 func (f *feed) isExplained(i int, c *claims) bool {
 	e := f.events[i]
 	switch {

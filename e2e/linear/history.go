@@ -35,7 +35,8 @@ type History struct {
 // checkTimeout is how long the search for an order of a group may take. It usually takes milliseconds.
 const checkTimeout = 5 * time.Minute
 
-// Check returns the errors in the history. It draws each group without an order into a file of the folder, and names the file.
+// Check returns the errors in the history. It draws each group without an order into a file of the folder,
+// and names the file.
 func (h *History) Check(folder string) []string {
 	f := newFeed(h.Feed)
 	problems := f.check(h)

@@ -1,8 +1,9 @@
-// Package linear has a model of contacts, and checks histories of requests against it. A history is linearizable if each request took effect at one
-// moment between its call and its response. Porcupine searches for such moments: see ADR 69.
+// Package linear has a model of contacts, and checks histories of requests against it. A history is linearizable
+// if each request took effect at one moment between its call and its response. Porcupine searches for such
+// moments: see ADR 69.
 //
-// A history is checked in groups of contacts that no request crosses. A group has two external ids, so that a merge, a batch or a search of both is
-// one step.
+// A history is checked in groups of contacts that no request crosses. A group has two external ids, so that a merge,
+// a batch or a search of both is one step.
 package linear
 
 import "slices"
@@ -154,7 +155,8 @@ func (s State) step(q Request, r Response) (State, bool) {
 	return next, true
 }
 
-// repeats reports whether a response to a repeated request is that to the first one. The response to a batch has the contacts as they are now.
+// repeats reports whether a response to a repeated request is that to the first one. The response to a batch has the
+// contacts as they are now.
 func (s State) repeats(q Request, r Response) bool {
 	first := s.answers[q.Key-1]
 	if r.Fate == Open {
@@ -195,8 +197,8 @@ func (e effect) undone() effect {
 	return effect{outcome: e.outcome}
 }
 
-// shownBy reports whether a response shows the effect. Each change has a later time than what it changes, and an event, which has the version that
-// an open response lacks.
+// shownBy reports whether a response shows the effect. Each change has a later time than what it changes, and an
+// event, which has the version that an open response lacks.
 func (e effect) shownBy(a Action, seen Outcome, fate Fate) bool {
 	version := seen.Contact.Version
 	if e.changed && (version.ID != e.outcome.Contact.ID || version.Updated <= e.before.Updated) {

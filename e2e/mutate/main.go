@@ -1,8 +1,9 @@
 // Command mutate changes a package in one place at a time, and lists the changes that no test notices.
 //
-// It compiles all changes (mutants) of the package into one test binary, each behind a condition that an environment variable
-// switches on, because linking a binary for each takes too long. It uses an overlay, so the working tree stays unchanged. It then runs
-// each test alone to learn which mutants it reaches, and for each mutant the tests that reach it, until one fails. See ADR 70.
+// It compiles all changes (mutants) of the package into one test binary, each behind a condition that an environment
+// variable switches on, because linking a binary for each takes too long. It uses an overlay, so the working tree
+// stays unchanged. It then runs each test alone to learn which mutants it reaches, and for each mutant the tests that
+// reach it, until one fails. See ADR 70.
 package main
 
 import (
@@ -57,7 +58,8 @@ func main() {
 	fmt.Println(summary)
 }
 
-// run tries the mutants of the package at path, relative to the directory dir. It returns a line for each survivor, and one with the counts.
+// run tries the mutants of the package at path, relative to the directory dir. It returns a line for each survivor,
+// and one with the counts.
 func run(ctx context.Context, dir, path string, o options) (survivors []string, summary string, err error) {
 	begin := time.Now()
 	temp, err := os.MkdirTemp("", "mutate")

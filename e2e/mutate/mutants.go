@@ -261,7 +261,8 @@ func (f *finder) returned(s *ast.ReturnStmt) {
 
 func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// wrap adds a mutant that puts texts around a node, with the id of the mutant in the first text, and makes further edits inside.
+// wrap adds a mutant that puts texts around a node, with the id of the mutant in the first text, and makes
+// further edits inside.
 func (f *finder) wrap(n ast.Node, change, before, after string, inside ...edit) {
 	*f.id++
 	from, to := f.offset(n.Pos()), f.offset(n.End())

@@ -75,7 +75,8 @@ func (r *runner) build(ctx context.Context, dir, path, matching, overlay string)
 	return err
 }
 
-// reach runs each test alone, without a mutant, and notes which mutants it reaches. A test that fails twice is left out.
+// reach runs each test alone, without a mutant, and notes which mutants it reaches. A test that fails
+// twice is left out.
 func (r *runner) reach(ctx context.Context) {
 	parallel(r.workers, r.tests, func(t *test) {
 		noted := filepath.Join(r.temp, fmt.Sprint(t.name, t.number))
@@ -115,7 +116,8 @@ func (r *runner) try(ctx context.Context, mutants []*mutant) map[outcome]int {
 	return counts
 }
 
-// tryOne runs the tests that reach a mutant: first a few that reach little else, because they are quick and specific, then the others.
+// tryOne runs the tests that reach a mutant: first a few that reach little else, because they are quick and
+// specific, then the others.
 func (r *runner) tryOne(ctx context.Context, id int) outcome {
 	result := unreached
 	for number := range r.binaries {

@@ -38,7 +38,8 @@ type file struct {
 
 // load reads and checks the package at path, without its tests.
 func load(ctx context.Context, dir, path string) (*source, error) {
-	out, err := command(ctx, dir, "list", "-export", "-deps", "-json=ImportPath,Export,Dir,Name,GoFiles", "os", "strconv", path) // the helper needs these two
+	// the helper needs these two
+	out, err := command(ctx, dir, "list", "-export", "-deps", "-json=ImportPath,Export,Dir,Name,GoFiles", "os", "strconv", path)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,8 @@ func (s *source) mutate() []*mutant {
 
 var callOfHelper = regexp.MustCompile(`mutant[A-Z]\w*\((\d+)`)
 
-// dropInvalid removes mutants that do not compile, and reports whether any did not. An error belongs to the last mutant that begins before it.
+// dropInvalid removes mutants that do not compile, and reports whether any did not. An error belongs to the last
+// mutant that begins before it.
 func (s *source) dropInvalid() (dropped bool) {
 	fset := token.NewFileSet()
 	var syntax []*ast.File

@@ -1,5 +1,5 @@
-// Command nats writes the files of a NATS server with decentralized users to a directory: server.conf, which trusts an operator with one
-// account, and user.creds, the credentials of a user of that account.
+// Command nats writes the files of a NATS server with decentralized users to a directory: server.conf, which trusts
+// an operator with one account, and user.creds, the credentials of a user of that account.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Package activity counts delivery attempts, events and API calls by the hour and by the minute, for the charts of the dashboard. Each
-// hour has one row per webhook, kind of event and key, so that reading a chart takes the same time at any traffic. So does each minute,
-// for MinutesKept.
+// Package activity counts delivery attempts, events and API calls by the hour and by the minute, for the charts of
+// the dashboard. Each hour has one row per webhook, kind of event and key, so that reading a chart takes the same
+// time at any traffic. So does each minute, for MinutesKept.
 //
-// Counting never delays a write or a call: attempts and events are counted after their commits, and calls in memory. A Worker stores the
-// counts every few seconds.
+// Counting never delays a write or a call: attempts and events are counted after their commits, and calls in memory.
+// A Worker stores the counts every few seconds.
 package activity
 
 import (
@@ -108,8 +108,8 @@ func read(app core.App, query string, scan func(*sql.Rows) error, args ...any) e
 	return sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query, scan, args...)
 }
 
-// read calls add for each row of a query within the span, with the row's step. The first column is the stored start of the row, the others are
-// scanned into the targets.
+// read calls add for each row of a query within the span, with the row's step. The first column is the stored start
+// of the row, the others are scanned into the targets.
 func (s Span) read(app core.App, query string, args, targets []any, add func(step int) error) error {
 	var start string
 	targets = append([]any{&start}, targets...)
@@ -133,8 +133,8 @@ const (
 	pruneCallsSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
-// Prune deletes the counts and calls from before that time, minutes that are older than MinutesKept, and calls that are older than
-// FailedCallsKept and SlowCallsKept.
+// Prune deletes the counts and calls from before that time, minutes that are older than MinutesKept, and calls that
+// are older than FailedCallsKept and SlowCallsKept.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	failed := errors.Join(
 		sqlite.DeleteInChunks(ctx, app, pruneCallsSQL, 0, max(stamp.Stored(before), stamp.Stored(now.Add(-FailedCallsKept)))),

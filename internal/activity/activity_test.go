@@ -97,8 +97,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// An enabled webhook is failing if most attempts in its last hour failed, or if deliveries failed in the span. The former come first, and then
-// those with the most failed deliveries.
+// An enabled webhook is failing if most attempts in its last hour failed, or if deliveries failed in the span. The
+// former come first, and then those with the most failed deliveries.
 func TestFailingWebhooks(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -208,7 +208,8 @@ func countAll(t *testing.T, app core.App) {
 	}
 }
 
-// Each event is counted once, in its hour: even if two processes count at a time, if the last counted event is deleted, or if rowids change.
+// Each event is counted once, in its hour: even if two processes count at a time, if the last counted event is
+// deleted, or if rowids change.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

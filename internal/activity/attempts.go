@@ -45,8 +45,8 @@ var attempts = source{
 }
 
 const (
-	// uncountedAttemptsSQL returns attempts and their results. An attempt is the last one of a delivery that failed with that number of
-	// attempts. The webhook is NULL if the delivery has been deleted.
+	// uncountedAttemptsSQL returns attempts and their results. An attempt is the last one of a delivery that failed
+	// with that number of attempts. The webhook is NULL if the delivery has been deleted.
 	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 16), a.`durationMs`, a.`status` != 0, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
@@ -129,7 +129,8 @@ func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
 	return steps, err
 }
 
-// OfWebhooks returns the attempts of a tenant's webhooks, or of all if the id is "", in each step of the span, without response times.
+// OfWebhooks returns the attempts of a tenant's webhooks, or of all if the id is "", in each step of the span,
+// without response times.
 func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
 	steps, query := make([]Attempts, span.Steps), allSQL
 	if tenantID != "" {
@@ -151,7 +152,8 @@ type FailingWebhook struct {
 }
 
 const (
-	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000. Pings do not count.
+	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000.
+	// Pings do not count.
 	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
 		"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
 		"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping'))"
@@ -168,8 +170,8 @@ const (
 	openSQL = "SELECT " + waitsSQL + " OR " + lostSQL + " > 0 FROM `webhooks` w WHERE w.`id` = ?2"
 )
 
-// Failing reports whether a webhook is failing: most attempts of its last hour failed, and either it accepted nothing in that hour, or a
-// delivery still waits for a retry or has failed since that time.
+// Failing reports whether a webhook is failing: most attempts of its last hour failed, and either it accepted nothing
+// in that hour, or a delivery still waits for a retry or has failed since that time.
 func Failing(app core.App, webhook string, last Attempts, since time.Time) (failing bool, err error) {
 	if !last.Failing() || last.Delivered == 0 {
 		return last.Failing(), nil
@@ -181,8 +183,8 @@ func Failing(app core.App, webhook string, last Attempts, since time.Time) (fail
 	return failing, nil
 }
 
-// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that are failing, and then those
-// with failed deliveries since that time.
+// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that are
+// failing, and then those with failed deliveries since that time.
 func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) (all []FailingWebhook, err error) {
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
@@ -200,12 +202,13 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 	return all, nil
 }
 
-// lastDeliveredSQL returns the start of the last of the rows of the grain ?1 in ?2 in which the webhook ?3 accepted a delivery.
+// lastDeliveredSQL returns the start of the last of the rows of the grain ?1 in ?2 in which the webhook ?3
+// accepted a delivery.
 const lastDeliveredSQL = "SELECT coalesce(max(`start`), '') FROM `_activity` " +
 	"WHERE `kind` = 'webhook' AND `grain` = ?1 AND `start` IN (SELECT value FROM json_each(?2)) AND `of` = ?3 AND `done` > 0"
 
-// LastDelivered returns the start of the minute in which the webhook last accepted a delivery, or of the hour if that is longer ago than
-// MinutesKept; zero if it accepted none in 4 days.
+// LastDelivered returns the start of the minute in which the webhook last accepted a delivery, or of the hour if that
+// is longer ago than MinutesKept; zero if it accepted none in 4 days.
 func LastDelivered(app core.App, webhook string, now time.Time) (time.Time, error) {
 	const hours = 96
 	for _, span := range []Span{

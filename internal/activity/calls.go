@@ -64,8 +64,8 @@ func NewCallCounter() *CallCounter {
 	return &CallCounter{counts: map[keyMinute]*Calls{}}
 }
 
-// Count counts a call with the key of that id, or "" for a call without a valid key. It reports whether the caller should call Keep, because
-// the call failed or is one of the slowest.
+// Count counts a call with the key of that id, or "" for a call without a valid key. It reports whether the caller
+// should call Keep, because the call failed or is one of the slowest.
 func (c *CallCounter) Count(key string, status int, took time.Duration, at time.Time) bool {
 	of := keyMinute{key, at.Unix() / 60}
 	c.mu.Lock()
@@ -91,8 +91,8 @@ func (c *CallCounter) Keep(key string, call Call) {
 	}
 }
 
-// Write stores the counts in transactions of a few milliseconds. If a transaction fails, it drops the rest, and the error says how much. If ctx
-// ends, the next Write stores the rest.
+// Write stores the counts in transactions of a few milliseconds. If a transaction fails, it drops the rest, and the
+// error says how much. If ctx ends, the next Write stores the rest.
 func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -9,15 +9,17 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// source is a table whose rows are counted after their commits, in the order of their rowids. A cursor in the table _counted is written with
-// the counts, so that each row is counted once.
+// source is a table whose rows are counted after their commits, in the order of their rowids. A cursor in the table
+// _counted is written with the counts, so that each row is counted once.
 type source struct {
-	table   string
-	rowSQL  string // the rowid of the cursor's row, which has the id ?1 and the time ?2, or of the last row before if that has been deleted
+	table string
+	// the rowid of the cursor's row, which has the id ?1 and the time ?2, or of the last row before if
+	// that has been deleted
+	rowSQL  string
 	lastSQL string // id and time of the last row up to the rowid ?1
 
-	// gather reads up to limit rows after a rowid. It returns how many it found, the last rowid, and the write function that stores their
-	// counts.
+	// gather reads up to limit rows after a rowid. It returns how many it found, the last rowid, and the write
+	// function that stores their counts.
 	gather func(reader sqlite.Reader, after int64, limit int) (found int, last int64, store sqlite.WriteFunc, err error)
 	limit  int // rows that are counted together
 }
@@ -34,7 +36,8 @@ const (
 	advanceSQL = "UPDATE `_counted` SET `row` = ?, `time` = ? WHERE `table` = ?"
 )
 
-// Count counts up to some thousands of the events and attempts that are not counted yet, and reports whether there may be more.
+// Count counts up to some thousands of the events and attempts that are not counted yet, and reports whether
+// there may be more.
 func Count(app core.App) (more bool, err error) {
 	for _, source := range []source{events, attempts} {
 		left, err := source.count(app)

@@ -34,7 +34,8 @@ func add(kind, start, of string, c counts) sqlite.Statement {
 	}}
 }
 
-// The counts of the kind ?1 and the grain ?2 in the rows that start at ?3: of the webhook or key ?4, and the sums of a tenant's and of all.
+// The counts of the kind ?1 and the grain ?2 in the rows that start at ?3: of the webhook or key ?4, and the sums of
+// a tenant's and of all.
 const (
 	ofRows  = " FROM `_activity` WHERE `kind` = ?1 AND `grain` = ?2 AND `start` IN (SELECT value FROM json_each(?3)) AND "
 	sumsSQL = "SELECT `start`, sum(`done`), sum(`retried`), sum(`refused`), sum(`limited`), sum(`failed`), '[]'" + ofRows

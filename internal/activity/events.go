@@ -51,8 +51,8 @@ const (
 		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? ORDER BY rowid DESC LIMIT ?) WHERE `created` >= ? GROUP BY 1, 2"
 )
 
-// OfEvents returns the number of events of each kind in each step of the span: of a tenant, whose last 50,000 events it counts, or of all
-// tenants if the id is "".
+// OfEvents returns the number of events of each kind in each step of the span: of a tenant, whose last 50,000 events
+// it counts, or of all tenants if the id is "".
 func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, error) {
 	query, args := allEventsSQL, []any{ofEvent, span.grain().seconds(), span.starts()}
 	if tenantID != "" {

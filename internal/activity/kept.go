@@ -44,8 +44,8 @@ type keptList struct {
 	slow bool
 }
 
-// keptCalls has the calls that are not stored yet. It also remembers which durations are among the slowest of an hour, so that fewer
-// and fewer calls of a busy key are stored as the hour passes.
+// keptCalls has the calls that are not stored yet. It also remembers which durations are among the slowest of an
+// hour, so that fewer and fewer calls of a busy key are stored as the hour passes.
 type keptCalls struct {
 	unwritten map[keptList][]Call // the slowest in order of their duration
 	count     int                 // calls in unwritten

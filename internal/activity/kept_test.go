@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The slowest calls of a key in the last day are kept, however the calls of the day follow one another and across restarts, in few rows.
-// Calls without a key, or that waited, are not slow.
+// The slowest calls of a key in the last day are kept, however the calls of the day follow one another and across
+// restarts, in few rows. Calls without a key, or that waited, are not slow.
 func TestSlowestCalls(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ResponseTimes is a histogram of response times. Bucket i counts responses that took up to √2^i milliseconds. It is stored as a JSON array
-// without the empty buckets at the end.
+// ResponseTimes is a histogram of response times. Bucket i counts responses that took up to √2^i milliseconds. It is
+// stored as a JSON array without the empty buckets at the end.
 type ResponseTimes []int64
 
 // maxBuckets is the number of buckets. The last one has no upper bound.
@@ -43,8 +43,8 @@ func (t ResponseTimes) Count() (n int64) {
 	return n
 }
 
-// Quantile returns the response time of a quantile from 0 to 1: the upper bound of its bucket, which is at most 41 % too long. It returns 0
-// if there are no responses.
+// Quantile returns the response time of a quantile from 0 to 1: the upper bound of its bucket, which is at most 41 %
+// too long. It returns 0 if there are no responses.
 func (t ResponseTimes) Quantile(part float64) time.Duration {
 	rank := int64(math.Ceil(part * float64(t.Count())))
 	for i, n := range t {

@@ -1,4 +1,5 @@
-// Package app wires the program. The executable, the tests and the benchmarks share it, so that tests run the real wiring.
+// Package app wires the program. The executable, the tests and the benchmarks share it, so that tests
+// run the real wiring.
 package app
 
 import (
@@ -40,25 +41,28 @@ import (
 
 // Config is the configuration of the program.
 type Config struct {
-	Version      string           // as responses and deliveries report it
-	Bounds       tenant.Bounds    // how many records a tenant may have; the zero value is tenant.DefaultBounds
-	Reach        safehttp.Options // which addresses webhooks may reach
-	TrustMembers bool             // whether Reach also holds for webhooks whose URL a member of the tenant has set; they reach public addresses only otherwise
-	InFlight     int              // maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
-	PerEndpoint  int              // maximum per endpoint; 0 is the engine's default
-	NATS         broker.Options   // the server that webhooks may publish to
-	Retention    time.Duration    // how long finished deliveries and old events are kept
-	Audit        time.Duration    // how long entries of the audit log are kept
-	MetricsAddr  string           // where to serve metrics, "" for nowhere
-	DebugAddr    string           // where to serve profiles, "" for nowhere
-	MinFreeDisk  uint64           // bytes; with less free space, the program is not ready
-	Log          slog.Handler     // receives the log beside PocketBase's table while the program serves; nil for none
-	Public       fs.FS            // files served at all other paths
-	Woken        func()           // called when the workers are woken; nil for none
-	Upgrade      *upgrade.Upgrade // of the data directory; nil for one that reports nothing
-	Replica      *replica.Replica // of the data directory; nil for none
-	Now          func() time.Time // the clock of the limits of requests; nil for the system's
-	Bodies       body.Limits      // of bodies under way; the zero value is body.DefaultLimits
+	Version string           // as responses and deliveries report it
+	Bounds  tenant.Bounds    // how many records a tenant may have; the zero value is tenant.DefaultBounds
+	Reach   safehttp.Options // which addresses webhooks may reach
+	// whether Reach also holds for webhooks whose URL a member of the tenant has set; they reach public
+	// addresses only otherwise
+	TrustMembers bool
+	// maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
+	InFlight    int
+	PerEndpoint int              // maximum per endpoint; 0 is the engine's default
+	NATS        broker.Options   // the server that webhooks may publish to
+	Retention   time.Duration    // how long finished deliveries and old events are kept
+	Audit       time.Duration    // how long entries of the audit log are kept
+	MetricsAddr string           // where to serve metrics, "" for nowhere
+	DebugAddr   string           // where to serve profiles, "" for nowhere
+	MinFreeDisk uint64           // bytes; with less free space, the program is not ready
+	Log         slog.Handler     // receives the log beside PocketBase's table while the program serves; nil for none
+	Public      fs.FS            // files served at all other paths
+	Woken       func()           // called when the workers are woken; nil for none
+	Upgrade     *upgrade.Upgrade // of the data directory; nil for one that reports nothing
+	Replica     *replica.Replica // of the data directory; nil for none
+	Now         func() time.Time // the clock of the limits of requests; nil for the system's
+	Bodies      body.Limits      // of bodies under way; the zero value is body.DefaultLimits
 }
 
 // App is the program without its command line.
@@ -82,8 +86,8 @@ type App struct {
 	stopped   bool       // after Stop, Start does nothing
 }
 
-// New binds the program to PocketBase's app, which need not be open yet. Background work runs after Start, or while the program
-// serves: see BindWorkers.
+// New binds the program to PocketBase's app, which need not be open yet. Background work runs after Start, or while
+// the program serves: see BindWorkers.
 func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
@@ -108,7 +112,8 @@ func New(base core.App, config Config) *App {
 		Upgrade:    config.Upgrade,
 		engine: delivery.NewEngine(base, delivery.Options{
 			Sender: sender, Queue: deliveries, Backlog: deliveries.Backlog, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
-			BeforeSend: config.Replica.Acknowledge, Registerer: registry, // receivers must not learn what a standby does not have
+			// receivers must not learn what a standby does not have
+			BeforeSend: config.Replica.Acknowledge, Registerer: registry,
 		}),
 		watcher: event.NewWatcher(base),
 		broker:  publisher,
@@ -193,8 +198,8 @@ func (a *App) wake() {
 	}
 }
 
-// filesShare is the part of the process's file limit, as a divisor, that deliveries may take. A delivery in flight takes one file,
-// and so does an idle connection; the rest is for requests and databases.
+// filesShare is the part of the process's file limit, as a divisor, that deliveries may take. A delivery in flight
+// takes one file, and so does an idle connection; the rest is for requests and databases.
 const filesShare = 4
 
 // inFlight returns how many deliveries may be in flight, given the setting and the process's file limit, 0 for none.

@@ -54,8 +54,8 @@ func openEmpty(t *testing.T, config app.Config) *app.App {
 	return a
 }
 
-// newBase returns PocketBase on a data directory, with the encryption key in a variable, "" for none. It does not watch for changes by other
-// processes: it would reload them 50 ms later, even if its database is closed by then.
+// newBase returns PocketBase on a data directory, with the encryption key in a variable, "" for none. It does not
+// watch for changes by other processes: it would reload them 50 ms later, even if its database is closed by then.
 func newBase(folder, variable string) *core.BaseApp {
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, EncryptionEnv: variable, DBConnect: sqlite.Connect(sqlite.Normal)})
 	base.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")

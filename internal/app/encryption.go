@@ -41,8 +41,8 @@ func settingsInClear(app core.App) (bool, error) {
 	return json.Valid(stored), err
 }
 
-// sealFolder encrypts the settings and secrets that are stored in plain, and opens the others to verify the key. Without a key, it
-// verifies that nothing is encrypted.
+// sealFolder encrypts the settings and secrets that are stored in plain, and opens the others to verify the key.
+// Without a key, it verifies that nothing is encrypted.
 func sealFolder(app core.App) error {
 	err := app.RunInTransaction(func(tx core.App) error {
 		for _, table := range tenant.Tables {
@@ -66,8 +66,8 @@ func sealFolder(app core.App) error {
 	return nil
 }
 
-// sealField bypasses the hooks: they would take the encrypted secret for a new one, although the record has not changed. A data directory
-// that is about to be upgraded may lack the field.
+// sealField bypasses the hooks: they would take the encrypted secret for a new one, although the record has not
+// changed. A data directory that is about to be upgraded may lack the field.
 func sealField(tx core.App, collection, field string) error {
 	if found, err := tx.FindCollectionByNameOrId(collection); err != nil {
 		return fmt.Errorf("finding the collection %s: %w", collection, err)

@@ -31,8 +31,8 @@ func TestFencedMachineRefusesRequests(t *testing.T) {
 	}
 }
 
-// A machine that loses its lease while a write waits for the replica does not say that nothing was written: the write is stored, and can reach the
-// next machine.
+// A machine that loses its lease while a write waits for the replica does not say that nothing was written: the write
+// is stored, and can reach the next machine.
 func TestWritesOfAFencedMachine(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"

@@ -20,8 +20,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// newMonitor returns the monitor of the program's readiness. With less than minFree bytes of free disk space, the program is not
-// ready.
+// newMonitor returns the monitor of the program's readiness. With less than minFree bytes of free disk space, the
+// program is not ready.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
 	order.OnStop(app, "contactbaseHealth", order.WaitsEnd, func() { ending.Store(true) })
@@ -90,7 +90,8 @@ func operatorChecks(app core.App, config Config) []notice.Check {
 	return checks
 }
 
-// bindHealth serves the health checks on the API's address. Monitors call them all the time, so they are neither logged nor counted.
+// bindHealth serves the health checks on the API's address. Monitors call them all the time, so they are neither
+// logged nor counted.
 func bindHealth(app core.App, monitor *health.Monitor) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		for path, answer := range healthHandlers(monitor) {

@@ -35,8 +35,8 @@ func (r redacted) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// bindLog also sends the entries of PocketBase's log to handler while the program serves, except those about requests, which handler
-// receives in another form. It returns the logger for them, or nil without a handler.
+// bindLog also sends the entries of PocketBase's log to handler while the program serves, except those about
+// requests, which handler receives in another form. It returns the logger for them, or nil without a handler.
 func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 	if handler == nil {
 		return nil
@@ -73,8 +73,8 @@ func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 	return slog.New(handler)
 }
 
-// secondLog handles the entries of PocketBase's log that are not about requests, while the program serves. Other commands print
-// their results to the same place.
+// secondLog handles the entries of PocketBase's log that are not about requests, while the program serves. Other
+// commands print their results to the same place.
 type secondLog struct {
 	slog.Handler
 	serving *atomic.Bool

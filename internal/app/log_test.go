@@ -47,8 +47,8 @@ func (l *lines) all(t *testing.T) []map[string]any {
 	return entries
 }
 
-// While the program serves, its log is also printed, from the level on and without credentials. Each rejected or failed request has
-// a line with the request id that its client got.
+// While the program serves, its log is also printed, from the level on and without credentials. Each rejected or
+// failed request has a line with the request id that its client got.
 func TestPrintedLog(t *testing.T) {
 	t.Parallel()
 	printed := &lines{}

@@ -29,8 +29,8 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// bindMetrics serves /metrics on its own address, because metrics name tenants' webhooks and are not for all clients of the API. It
-// serves the health checks there as well.
+// bindMetrics serves /metrics on its own address, because metrics name tenants' webhooks and are not for all clients
+// of the API. It serves the health checks there as well.
 func bindMetrics(app core.App, address string, registry *prometheus.Registry, monitor *health.Monitor) {
 	mux := http.NewServeMux()
 	for path, answer := range healthHandlers(monitor) {
@@ -51,8 +51,8 @@ func bindProfiles(app core.App, address string) {
 	bindSideServer(app, "debugAddr", address, mux)
 }
 
-// bindSideServer serves a handler on the address of a flag while the program serves. An empty address serves nothing. It listens
-// before the API does, so that a failure prevents the start.
+// bindSideServer serves a handler on the address of a flag while the program serves. An empty address serves nothing.
+// It listens before the API does, so that a failure prevents the start.
 func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 	if address == "" {
 		return

@@ -36,8 +36,8 @@ type overlay struct {
 	base   fs.FS
 }
 
-// publicFiles returns the built-in files. A folder pb_public beside the data directory replaces them one by one; it is opened as a
-// root, so that its links cannot lead outside.
+// publicFiles returns the built-in files. A folder pb_public beside the data directory replaces them one by one; it
+// is opened as a root, so that its links cannot lead outside.
 func publicFiles(base fs.FS, dataDir string) (fs.FS, error) {
 	root, err := os.OpenRoot(filepath.Join(dataDir, "..", "pb_public"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,8 @@ import (
 	"contactbase/routes/route"
 )
 
-// bindReplica replicates the databases from before the program serves until they are closed, and runs a restore test every night.
+// bindReplica replicates the databases from before the program serves until they are closed, and runs a restore
+// test every night.
 func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 	const id = "contactbaseReplica"
 	if r.IsSync() {

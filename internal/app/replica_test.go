@@ -20,7 +20,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// openReplicated returns an app whose responses wait for a store, that store, and the replica. With a lease, it is already serving.
+// openReplicated returns an app whose responses wait for a store, that store, and the replica. With a lease, it
+// is already serving.
 func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fakes3.Store, *replica.Replica) {
 	t.Helper()
 	store := fakes3.New()
@@ -245,7 +246,8 @@ func TestConsoleWaitsForTheReplica(t *testing.T) {
 	}
 }
 
-// settled repeats a request, as clients do, until the replica has acknowledged it: a busy machine may need longer than the timeout.
+// settled repeats a request, as clients do, until the replica has acknowledged it: a busy machine may need longer
+// than the timeout.
 func settled(t *testing.T, do func() *testkit.Answer) (got *testkit.Answer) {
 	t.Helper()
 	testkit.Eventually(t, "the replica", func() bool {

@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A server that is upgrading its data directory answers reads. Writes, and reads of what does not exist yet, get a response that
-// says to retry.
+// A server that is upgrading its data directory answers reads. Writes, and reads of what does not exist yet, get a
+// response that says to retry.
 func TestReadsDuringAnUpgrade(t *testing.T) {
 	t.Parallel()
 	a := openEmpty(t, app.Config{})

@@ -16,7 +16,8 @@ import (
 // stopTimeout is how long running requests and deliveries in flight have to finish, together, when the program stops.
 const stopTimeout = 10 * time.Second
 
-// Start starts the background work. After Stop it does nothing: a signal may end the program before its workers have started.
+// Start starts the background work. After Stop it does nothing: a signal may end the program before its
+// workers have started.
 func (a *App) Start() {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()
@@ -47,8 +48,8 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// BindWorkers starts the background work when the program serves and its data directory is up to date. The work stops after the HTTP
-// server, which still wakes it, and before the database is closed.
+// BindWorkers starts the background work when the program serves and its data directory is up to date. The work stops
+// after the HTTP server, which still wakes it, and before the database is closed.
 func (a *App) BindWorkers() {
 	a.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {
@@ -58,7 +59,8 @@ func (a *App) BindWorkers() {
 		return nil
 	})
 	var deadline time.Time
-	order.OnStop(a, "contactbaseDeadline", order.WaitsEnd, func() { deadline = time.Now().Add(stopTimeout) }) // waiting for requests counts
+	// waiting for requests counts
+	order.OnStop(a, "contactbaseDeadline", order.WaitsEnd, func() { deadline = time.Now().Add(stopTimeout) })
 	order.OnStop(a, "contactbaseWorkers", order.WorkersEnd, func() {
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()

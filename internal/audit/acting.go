@@ -8,8 +8,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// acting is an app that acts for someone. PocketBase passes no context from a request to the hooks of a record. This app does: its writes
-// have a context with the actor, also in its transactions.
+// acting is an app that acts for someone. PocketBase passes no context from a request to the hooks of a record. This
+// app does: its writes have a context with the actor, also in its transactions.
 type acting struct {
 	core.App
 	actor Actor

@@ -1,5 +1,6 @@
-// Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its change. It names the
-// fields that changed but never their values. Nothing changes an entry, and only retention deletes it.
+// Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its
+// change. It names the fields that changed but never their values. Nothing changes an entry, and only
+// retention deletes it.
 package audit
 
 import (
@@ -48,8 +49,8 @@ type Entry struct {
 
 const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, `actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "
 
-// Write writes an entry, as a part of the app's transaction if it has one. Without an actor in the entry, the actor is that of an app of
-// As, and otherwise the program itself.
+// Write writes an entry, as a part of the app's transaction if it has one. Without an actor in the entry, the actor
+// is that of an app of As, and otherwise the program itself.
 func Write(app core.App, e Entry) error {
 	if e.Actor == (Actor{}) {
 		e.Actor = actorOf(app)
@@ -73,7 +74,8 @@ func WriteAbout(app core.App, action Action, collection, record string) error {
 	return Write(app, Entry{Tenant: owner, Action: action, Collection: collection, Record: record})
 }
 
-// Disabling returns the statement that records that the program disables a webhook that is enabled. It runs in front of that change.
+// Disabling returns the statement that records that the program disables a webhook that is enabled. It runs in
+// front of that change.
 func Disabling(webhookID string, now time.Time) sqlite.Statement {
 	return sqlite.Statement{
 		Text: insertSQL + "SELECT " + recordid.Function + ", `tenant`, '" + string(System) + "', '', '', '" + string(Updated) + "', 'webhooks', `id`, " +

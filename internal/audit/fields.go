@@ -8,19 +8,22 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" are the program's, or never change.
+// shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" are the
+// program's, or never change.
 var shownAs = map[string]string{
 	"tokenHash": "token", "sealedHeaders": "headers",
 	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "", "olderSecrets": "",
 	"emailVisibility": "", "memberOwned": "",
 }
 
-// Set returns the names of the fields of a new record that have a value, in alphabetical order, without those of the program.
+// Set returns the names of the fields of a new record that have a value, in alphabetical order, without
+// those of the program.
 func Set(app core.App, record *core.Record) ([]string, error) {
 	return Changed(app, core.NewRecord(record.Collection()), record)
 }
 
-// Changed returns the names of the fields in which two versions of a record differ, in alphabetical order, without those of the program.
+// Changed returns the names of the fields in which two versions of a record differ, in alphabetical order, without
+// those of the program.
 func Changed(app core.App, before, after *core.Record) ([]string, error) {
 	old, err := before.DBExport(app)
 	if err != nil {

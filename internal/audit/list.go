@@ -21,15 +21,16 @@ type Query struct {
 
 // Line is an entry of the list.
 type Line struct {
-	ID         string   `json:"id"`
-	Tenant     string   `json:"tenant"` // "" for none
-	ActorKind  Kind     `json:"actorKind"`
-	Actor      string   `json:"actor"`
-	ActorName  string   `json:"actorName"`
-	Action     Action   `json:"action"`
-	Collection string   `json:"collection"`
-	Record     string   `json:"record"`
-	RecordName string   `json:"recordName"` // current; "" if it has none or is deleted. A deleted member's is that of their last action
+	ID         string `json:"id"`
+	Tenant     string `json:"tenant"` // "" for none
+	ActorKind  Kind   `json:"actorKind"`
+	Actor      string `json:"actor"`
+	ActorName  string `json:"actorName"`
+	Action     Action `json:"action"`
+	Collection string `json:"collection"`
+	Record     string `json:"record"`
+	// current; "" if it has none or is deleted. A deleted member's is that of their last action
+	RecordName string   `json:"recordName"`
 	Fields     []string `json:"fields"`
 	Created    string   `json:"created"`
 }

@@ -21,8 +21,8 @@ type source struct {
 	exclude         []string    // names in the directory
 }
 
-// archiveFolder writes the zip archive of the data directory. It copies the databases to work first, and archives the other files
-// afterwards. A file that a copied record names is then included, unless it was deleted since.
+// archiveFolder writes the zip archive of the data directory. It copies the databases to work first, and archives the
+// other files afterwards. A file that a copied record names is then included, unless it was deleted since.
 func archiveFolder(ctx context.Context, from source, work, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *archiver) addFiles(dataDir string, exclude []string) error {
 	})
 }
 
-// add adds a file, or the target of a link. A link to a directory is an error, so that nothing is left out silently. Sockets and the like are
-// skipped: they have no content.
+// add adds a file, or the target of a link. A link to a directory is an error, so that nothing is left out silently.
+// Sockets and the like are skipped: they have no content.
 func (a *archiver) add(name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

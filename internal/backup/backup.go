@@ -1,12 +1,13 @@
 // Package backup makes backups of a data directory that is being served, and restores them.
 //
-// PocketBase's own backup reads the files of the live databases. On Linux, closing such a file drops the locks that the process holds on
-// it. The next process that opens and closes the database then considers itself the last one, and deletes the WAL with what the server wrote.
-// Here SQLite writes copies of the databases over connections of the app, and nothing else ever opens the live files. The archive has
-// PocketBase's layout, so that each program reads the other's backups.
+// PocketBase's own backup reads the files of the live databases. On Linux, closing such a file drops the locks that
+// the process holds on it. The next process that opens and closes the database then considers itself the last one,
+// and deletes the WAL with what the server wrote. Here SQLite writes copies of the databases over connections of the
+// app, and nothing else ever opens the live files. The archive has PocketBase's layout, so that each program reads
+// the other's backups.
 //
-// Processes coordinate by locks on separate files in the data directory. Every process that opens the directory holds the first lock shared; a
-// restore holds it exclusively. Making a backup holds the second lock exclusively.
+// Processes coordinate by locks on separate files in the data directory. Every process that opens the directory holds
+// the first lock shared; a restore holds it exclusively. Making a backup holds the second lock exclusively.
 package backup
 
 import (
@@ -61,8 +62,9 @@ const (
 // hookID identifies the handlers of this package.
 const hookID = "contactbaseBackup"
 
-// Bind makes SQLite write all backups of the app, from the dashboard, the schedule, the API and Create. It also checks a backup before
-// PocketBase restores it, and holds a shared lock on the data directory while the app is open. It may be called again.
+// Bind makes SQLite write all backups of the app, from the dashboard, the schedule, the API and Create. It also
+// checks a backup before PocketBase restores it, and holds a shared lock on the data directory while the app is open.
+// It may be called again.
 func Bind(app core.App) {
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
@@ -126,8 +128,8 @@ func endRestore(e *core.TerminateEvent) error {
 	return e.Next()
 }
 
-// releaseLock releases that lock after the databases were closed. A restart either replaces the process, which ends its locks, or fails and
-// opens the app again.
+// releaseLock releases that lock after the databases were closed. A restart either replaces the process, which ends
+// its locks, or fails and opens the app again.
 func releaseLock(e *core.TerminateEvent) error {
 	if err := e.Next(); err != nil || e.IsRestart {
 		return err
@@ -139,8 +141,9 @@ func releaseLock(e *core.TerminateEvent) error {
 	return nil
 }
 
-// Create makes a backup and returns its name among the backups of the app. It generates an empty name, and appends a missing .zip. The error
-// is ErrName if the name is not valid, and ErrExists if it is taken. Other processes may serve the data directory.
+// Create makes a backup and returns its name among the backups of the app. It generates an empty name, and appends a
+// missing .zip. The error is ErrName if the name is not valid, and ErrExists if it is taken. Other processes may
+// serve the data directory.
 func Create(ctx context.Context, app core.App, name string) (string, error) {
 	Bind(app)
 	name = cmp.Or(name, newName(time.Now()))
@@ -177,7 +180,8 @@ func checkNew(ctx context.Context, app core.App, name string) error {
 // extension ends the name of every backup.
 const extension = ".zip"
 
-// validName matches what PocketBase accepts, and also capitals and inner dots. A match is not a path and does not begin with a dot.
+// validName matches what PocketBase accepts, and also capitals and inner dots. A match is not a path and does not
+// begin with a dot.
 var validName = regexp.MustCompile(`^[A-Za-z0-9_@-][A-Za-z0-9._@-]{0,145}\.zip$`)
 
 // newName contains the time to the microsecond, so that two backups in one second have different names.
@@ -199,7 +203,8 @@ func create(e *core.BackupEvent) (err error) {
 	return withArchive(e.Context, from, func(archive string) error { return upload(e, archive) })
 }
 
-// withArchive writes the archive of a data directory, calls keep with its path, and deletes it unless keep has moved it.
+// withArchive writes the archive of a data directory, calls keep with its path, and deletes it unless
+// keep has moved it.
 func withArchive(ctx context.Context, from source, keep func(archive string) error) (err error) {
 	done, err := lockfile.Own(filepath.Join(from.dir, backupLockName))
 	if errors.Is(err, lockfile.ErrHeld) {
@@ -252,7 +257,8 @@ func copyDatabase(ctx context.Context, db dbx.Builder, path string) error {
 	return nil
 }
 
-// excluded reports whether a file of the data directory is not part of a backup. The name is relative to the directory, with slashes.
+// excluded reports whether a file of the data directory is not part of a backup. The name is relative to the
+// directory, with slashes.
 func excluded(name string, exclude []string) bool {
 	if strings.HasPrefix(name, programPrefix) { // such as locks, and what the directory is to a replica
 		return true

@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 func newApp(t *testing.T, dir string) core.App {
 	t.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Full)})
-	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the race detector
-	// reports.
+	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the
+	// race detector reports.
 	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")
 	sqlite.Bind(app)
 	Bind(app)

@@ -16,16 +16,16 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Limits of an archive. Databases and text compress to about a tenth. Deflate compresses zeros to a thousandth, which is how an archive is made
-// to fill a disk.
+// Limits of an archive. Databases and text compress to about a tenth. Deflate compresses zeros to a thousandth, which
+// is how an archive is made to fill a disk.
 const (
 	maxEntries   = 1_000_000
 	maxExpansion = 100
 	alwaysFits   = 64 << 20 // bytes, regardless of the archive's size
 )
 
-// extract writes the content of an archive to a directory, synced to the disk, and checks that it is a data directory. It returns ErrInvalid
-// with the reason if it is not, and ErrNewer if a newer version wrote it.
+// extract writes the content of an archive to a directory, synced to the disk, and checks that it is a data
+// directory. It returns ErrInvalid with the reason if it is not, and ErrNewer if a newer version wrote it.
 func extract(archive, folder string) error {
 	reader, err := zip.OpenReader(archive)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -136,8 +136,8 @@ func verify(folder string) error {
 	return verifyDatabase(auxiliary, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '_logs'", "1")
 }
 
-// verifyDatabase checks the integrity of a database, and that the query returns what is wanted. Opening it also recovers its WAL, which backups
-// of PocketBase may have.
+// verifyDatabase checks the integrity of a database, and that the query returns what is wanted. Opening it also
+// recovers its WAL, which backups of PocketBase may have.
 func verifyDatabase(path, query, want string) (err error) {
 	defer func() {
 		if err != nil {

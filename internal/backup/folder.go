@@ -23,8 +23,8 @@ var (
 	ErrEmpty = errors.New("has lost its database")
 )
 
-// CheckFolder refuses a data directory that PocketBase would misinterpret: one that a newer version has written, or one whose database is
-// missing.
+// CheckFolder refuses a data directory that PocketBase would misinterpret: one that a newer version has written, or
+// one whose database is missing.
 func CheckFolder(dataDir string) error {
 	database := filepath.Join(dataDir, dataFile)
 	info, err := os.Stat(database)
@@ -49,8 +49,8 @@ func CheckFolder(dataDir string) error {
 	return nil
 }
 
-// findTrace returns a name that shows that a directory was in use. Backups alone do not, unless there is an empty database beside them: they may
-// have been copied there to be restored.
+// findTrace returns a name that shows that a directory was in use. Backups alone do not, unless there is an empty
+// database beside them: they may have been copied there to be restored.
 func findTrace(dataDir string, hasDatabase bool) (string, error) {
 	for _, name := range []string{dataFile + "-wal", auxiliaryFile, auxiliaryFile + "-wal"} {
 		info, err := os.Stat(filepath.Join(dataDir, name))
@@ -80,8 +80,9 @@ func findTrace(dataDir string, hasDatabase bool) (string, error) {
 // ownMigration matches the names of this program's migrations, which are numbered within a series.
 var ownMigration = regexp.MustCompile(`^176\d0000\d\d_\w+\.go$`)
 
-// checkVersion returns ErrNewer if a migration of this program or of PocketBase was applied that this version does not have. Migrations of an older
-// PocketBase, or of a program that used the directory before, are accepted: they are in JavaScript, or older than the newest known one.
+// checkVersion returns ErrNewer if a migration of this program or of PocketBase was applied that this version does
+// not have. Migrations of an older PocketBase, or of a program that used the directory before, are accepted: they are
+// in JavaScript, or older than the newest known one.
 func checkVersion(database string) error {
 	applied, err := appliedMigrations(database)
 	if err != nil {
@@ -124,8 +125,8 @@ func appliedMigrations(database string) (names []string, err error) {
 	return sqlite.Values[string](db, "SELECT file FROM _migrations ORDER BY file")
 }
 
-// OpenReadOnly opens a database read-only, over a single connection. Closing the last connection that may write would delete the WAL of a process
-// that was killed.
+// OpenReadOnly opens a database read-only, over a single connection. Closing the last connection that may write would
+// delete the WAL of a process that was killed.
 func OpenReadOnly(database string) (*sql.DB, error) {
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
 	db, err := sql.Open("sqlite", name.String())
@@ -139,7 +140,8 @@ func OpenReadOnly(database string) (*sql.DB, error) {
 // probeSize is roughly what SQLite needs at least to open a database, in bytes.
 const probeSize = 1 << 20
 
-// Probe writes to a data directory as SQLite would, and returns the error of the operating system. The databases must not be open.
+// Probe writes to a data directory as SQLite would, and returns the error of the operating system. The databases
+// must not be open.
 func Probe(dataDir string) error {
 	for _, name := range []string{dataFile, auxiliaryFile} {
 		file, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR, 0)

@@ -10,9 +10,9 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// Lock locks the data directory, shared with all others that have it open, until release. It returns ErrRestoring while a backup is being
-// restored into the directory, and ErrInterrupted after a restore that was interrupted. The lock ends with the process, and when release is
-// garbage collected: keep it.
+// Lock locks the data directory, shared with all others that have it open, until release. It returns ErrRestoring
+// while a backup is being restored into the directory, and ErrInterrupted after a restore that was interrupted. The
+// lock ends with the process, and when release is garbage collected: keep it.
 func Lock(dataDir string) (release func(), err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, unusable(dataDir, err)
@@ -41,7 +41,8 @@ func checkMarker(path string) error {
 	return fmt.Errorf("%w: restore again; the previous content is in %s", ErrInterrupted, folders)
 }
 
-// lockExclusively keeps everyone else out of the data directory, until release. It returns ErrServed if someone has it open.
+// lockExclusively keeps everyone else out of the data directory, until release. It returns ErrServed if
+// someone has it open.
 func lockExclusively(dataDir string) (release func(), err error) {
 	release, err = lockfile.Own(filepath.Join(dataDir, lockName))
 	if errors.Is(err, lockfile.ErrHeld) {

@@ -16,7 +16,8 @@ func NewCounter(app core.App) prometheus.Collector {
 		Name: "contactbase_backups_total",
 		Help: "Backups that this process made, by result: made or failed.",
 	}, []string{"result"})
-	made, failed := backups.WithLabelValues("made"), backups.WithLabelValues("failed") // shown as 0 before the first backup
+	// shown as 0 before the first backup
+	made, failed := backups.WithLabelValues("made"), backups.WithLabelValues("failed")
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id: "contactbaseBackupCounter",
 		Func: func(e *core.BackupEvent) error {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// CheckOwner returns an error if root would use the data directory of another user, who could not write the files that root creates. A missing
-// directory has no owner.
+// CheckOwner returns an error if root would use the data directory of another user, who could not write the files
+// that root creates. A missing directory has no owner.
 func CheckOwner(dataDir string) error {
 	info, err := os.Stat(dataDir)
 	if err != nil || os.Geteuid() != 0 {

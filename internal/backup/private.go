@@ -18,9 +18,9 @@ const othersMay fs.FileMode = 0o077
 // programPrefix starts the names of this program's files in a data directory, including locks of other packages.
 const programPrefix = ".contactbase"
 
-// makePrivate removes the permissions of other users on a data directory, on the program's files at its top, and on its backups. An earlier
-// version may have created them, or they may have been copied. Files further below are then out of reach. Other files in the directory stay as
-// they are, and so do shared directories such as /tmp.
+// makePrivate removes the permissions of other users on a data directory, on the program's files at its top, and on
+// its backups. An earlier version may have created them, or they may have been copied. Files further below are then
+// out of reach. Other files in the directory stay as they are, and so do shared directories such as /tmp.
 func makePrivate(dataDir string) error {
 	names, err := Exposed(dataDir)
 	backups, backupsErr := exposedIn(filepath.Join(dataDir, core.LocalBackupsDirName), func(string) bool { return true })
@@ -63,8 +63,8 @@ func exposedIn(folder string, wanted func(name string) bool) (names []string, er
 	return names, err
 }
 
-// isExposed reports whether other users may use a file or directory. Links count as private, because their targets are elsewhere. On Windows,
-// all do: files inherit the permissions of the directory.
+// isExposed reports whether other users may use a file or directory. Links count as private, because their targets
+// are elsewhere. On Windows, all do: files inherit the permissions of the directory.
 func isExposed(info fs.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&othersMay != 0 && (info.IsDir() || info.Mode().IsRegular())
 }

@@ -116,8 +116,8 @@ func visit(t *testing.T, dir string) {
 	}
 }
 
-// TestBackupOfAServedFolder makes a backup during writes while other processes open the database, kills the server, and looks for
-// all acknowledged rows.
+// TestBackupOfAServedFolder makes a backup during writes while other processes open the database, kills the server,
+// and looks for all acknowledged rows.
 func TestBackupOfAServedFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,9 +16,10 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// Restore replaces the content of a data directory by that of a backup. It returns ErrServed if someone has the directory open. It returns
-// ErrInvalid, and leaves the directory as it is, if the backup is not valid. The path of the previous content is beside the directory, or in it
-// if the directory is a mounted file system, or "" if there was none. The backups in the directory stay.
+// Restore replaces the content of a data directory by that of a backup. It returns ErrServed if someone has the
+// directory open. It returns ErrInvalid, and leaves the directory as it is, if the backup is not valid. The path of
+// the previous content is beside the directory, or in it if the directory is a mounted file system, or "" if there
+// was none. The backups in the directory stay.
 func Restore(archive, dataDir string) (kept string, err error) {
 	_, statErr := os.Stat(dataDir)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
@@ -56,8 +57,8 @@ func stage(archive, staging string) error {
 	return nil
 }
 
-// swap moves the content of the data directory away and that of staging in. From the first move to the last a marker prevents everyone from
-// opening the directory, even after a crash.
+// swap moves the content of the data directory away and that of staging in. From the first move to the last a marker
+// prevents everyone from opening the directory, even after a crash.
 func swap(staging, dataDir string) (kept string, err error) {
 	kept, err = createPreviousFolder(dataDir)
 	if err != nil {
@@ -94,7 +95,8 @@ func swap(staging, dataDir string) (kept string, err error) {
 	return kept, nil
 }
 
-// preservedNames lists what stays in the data directory: the same as in PocketBase's restore, and what belongs to this package.
+// preservedNames lists what stays in the data directory: the same as in PocketBase's restore, and what
+// belongs to this package.
 func preservedNames(dataDir string) ([]string, error) {
 	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, "lost+found"}
 	entries, err := os.ReadDir(dataDir)
@@ -144,9 +146,9 @@ func removeMarker(marker string) error {
 	return errors.Join(ignoreMissing(os.Remove(marker)), syncFolder(filepath.Dir(marker)))
 }
 
-// checkRestore runs before PocketBase's own restore, which does not check the backup, and refuses an invalid one. The marker keeps
-// other processes out during the restore. Each of them, and the next start after a crash, would empty PocketBase's temporary
-// directory, which has both the previous and the new content.
+// checkRestore runs before PocketBase's own restore, which does not check the backup, and refuses an invalid one. The
+// marker keeps other processes out during the restore. Each of them, and the next start after a crash, would empty
+// PocketBase's temporary directory, which has both the previous and the new content.
 func checkRestore(e *core.BackupEvent) (err error) {
 	dataDir := e.App.DataDir()
 	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))

@@ -104,8 +104,8 @@ func TestRestoreIntoANewFolder(t *testing.T) {
 	}
 }
 
-// A data directory may be a mount point, or its parent may belong to someone else. Here its name is so long that no other name fits
-// beside it.
+// A data directory may be a mount point, or its parent may belong to someone else. Here its name is so long that no
+// other name fits beside it.
 func TestRestoreWhereNothingCanStandBeside(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "backed up")
@@ -316,8 +316,8 @@ func TestRestoreRefusesUnsoundArchives(t *testing.T) {
 	}
 }
 
-// TestPocketBaseRestore runs the dashboard's restore, which restarts the process once it accepts the archive. The test stops before
-// that.
+// TestPocketBaseRestore runs the dashboard's restore, which restarts the process once it accepts the archive. The
+// test stops before that.
 func TestPocketBaseRestore(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "here")

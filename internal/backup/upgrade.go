@@ -23,8 +23,8 @@ func Applied(dataDir string) ([]string, error) {
 	return appliedMigrations(database)
 }
 
-// LockExclusively keeps all other processes out of the data directory of an open app, until release. It returns ErrServed, and keeps the shared
-// lock, if one of them has the directory open.
+// LockExclusively keeps all other processes out of the data directory of an open app, until release. It returns
+// ErrServed, and keeps the shared lock, if one of them has the directory open.
 func LockExclusively(app core.App) (release func() error, err error) {
 	share := func() error {
 		shared, err := Lock(app.DataDir())
@@ -47,9 +47,9 @@ func LockExclusively(app core.App) (release func() error, err error) {
 	}, nil
 }
 
-// BeforeUpgrade makes a backup of a data directory before its schema changes, and returns the path. The directory need not be open; the backup
-// is among its backups on this machine. If an earlier upgrade was interrupted, the path is that of the backup made before it, and made is
-// false.
+// BeforeUpgrade makes a backup of a data directory before its schema changes, and returns the path. The directory
+// need not be open; the backup is among its backups on this machine. If an earlier upgrade was interrupted, the path
+// is that of the backup made before it, and made is false.
 func BeforeUpgrade(ctx context.Context, dataDir string) (path string, made bool, err error) {
 	mark := filepath.Join(dataDir, upgradingName)
 	earlier, err := os.ReadFile(mark)

@@ -1,5 +1,5 @@
-// Package broker publishes events to NATS JetStream, for webhooks whose URL is nats:<subject>. The acknowledgement of a stream counts as a 2xx
-// response. So order, retries, logs and recovery are the same as for deliveries over HTTP.
+// Package broker publishes events to NATS JetStream, for webhooks whose URL is nats:<subject>. The acknowledgement of
+// a stream counts as a 2xx response. So order, retries, logs and recovery are the same as for deliveries over HTTP.
 package broker
 
 import (
@@ -121,8 +121,8 @@ func (b *Broker) Deliver(ctx context.Context, job *delivery.Job, header http.Hea
 	return readAck(reply.Data)
 }
 
-// readAck returns nil if a reply acknowledges a message, as a stream does. The client's package jetstream would do it too, and adds 0.6 MB to
-// the executable. See https://docs.nats.io/reference/reference-protocols/nats_api_reference.
+// readAck returns nil if a reply acknowledges a message, as a stream does. The client's package jetstream would do it
+// too, and adds 0.6 MB to the executable. See https://docs.nats.io/reference/reference-protocols/nats_api_reference.
 func readAck(reply []byte) error {
 	var ack struct {
 		Stream string

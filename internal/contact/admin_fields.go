@@ -12,9 +12,10 @@ import (
 	"contactbase/internal/fault"
 )
 
-// A plan sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn values into
-// columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record that is saved. ParseChanges checks
-// the values that callers send, before the transaction. In the transaction, only what depends on the contact is checked.
+// A plan sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn
+// values into columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record
+// that is saved. ParseChanges checks the values that callers send, before the transaction. In the transaction, only
+// what depends on the contact is checked.
 
 // setAdminFields sets the admin's fields, and returns the errors in them.
 func (p *plan) setAdminFields(c *change) (faults fault.Fields, err error) {
@@ -104,7 +105,8 @@ func customDiffers(a, b *Contact) bool {
 	return false
 }
 
-// recordOf returns the contact as PocketBase reads it, or a new record. It is marked as new, so that no field reads it from the database.
+// recordOf returns the contact as PocketBase reads it, or a new record. It is marked as new, so that no field reads
+// it from the database.
 func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 	record := core.NewRecord(s.collection)
 	if c == nil {
@@ -132,8 +134,8 @@ func (s *schema) raw(record *core.Record) (values []any) {
 	return values
 }
 
-// checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check does not see the writes of the
-// transaction.
+// checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check does not
+// see the writes of the transaction.
 func (p *plan) checkRelation(c *change, i int, relation *core.RelationField) (wrong, err error) {
 	ids := c.record.GetStringSlice(relation.Name)
 	if wrong := custom.CheckCount(relation, len(ids)); wrong != nil || len(ids) == 0 {

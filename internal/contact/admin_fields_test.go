@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The API stores the same values for the admin's fields as a saved record does: byte for byte, and of the same type. It generates texts
-// once, and renews automatic dates with each change, also in fields that it does not show.
+// The API stores the same values for the admin's fields as a saved record does: byte for byte, and of the same type.
+// It generates texts once, and renews automatic dates with each change, also in fields that it does not show.
 func TestOwnFieldsAreStoredAsByRecords(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
@@ -88,7 +88,8 @@ func (b *book) row(columns, externalID string) dbx.NullStringMap {
 	return row
 }
 
-// expectSame compares the two contacts of a number, and what has become of their former rows, except for what is random.
+// expectSame compares the two contacts of a number, and what has become of their former rows, except
+// for what is random.
 func (b *book) expectSame(i int, what string, former map[string]dbx.NullStringMap) {
 	b.TB.Helper()
 	columns := []string{"substr(code, 1, 1) AS begins", "length(code) AS long", "substr(token, 1, 1) || length(token) AS tokenLike",

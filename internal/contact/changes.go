@@ -9,9 +9,9 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Changes are the normalised values of the fields that a caller sets: texts for the shipped fields, and for custom fields the values that a
-// record accepts. An empty text or nil clears a field. A field that callers cannot write has the value that they sent, which must be the
-// current one.
+// Changes are the normalised values of the fields that a caller sets: texts for the shipped fields, and for custom
+// fields the values that a record accepts. An empty text or nil clears a field. A field that callers cannot write has
+// the value that they sent, which must be the current one.
 type Changes map[string]any
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
@@ -74,8 +74,8 @@ func parseCustom(record *core.Record, field core.Field, value any) (parsed any, 
 	return parsed, wrong
 }
 
-// checkValue returns the errors in a value, for any contact. Relations are checked in the transaction, so that the response
-// time does not reveal whether a row belongs to another tenant or does not exist.
+// checkValue returns the errors in a value, for any contact. Relations are checked in the transaction, so that the
+// response time does not reveal whether a row belongs to another tenant or does not exist.
 func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	custom.Set(record, field, value)
 	if field.Type() == core.FieldTypeRelation || custom.IsGenerated(field, record) {

@@ -42,8 +42,8 @@ func (r *Request) Commit(ctx context.Context, app core.App) error {
 	})
 }
 
-// current returns the request for the current fields. The items may have been read with newer or older ones than those of the app: an item with
-// an unknown field is invalid, unless the app's collection may be outdated.
+// current returns the request for the current fields. The items may have been read with newer or older ones than
+// those of the app: an item with an unknown field is invalid, unless the app's collection may be outdated.
 func (r *Request) current(app core.App) (*Request, error) {
 	s, err := schemaFor(app)
 	if err != nil {
@@ -140,7 +140,8 @@ type writer struct {
 	written []*change
 }
 
-// refusedWindow is how many items are planned at a time once the database has refused one: each refusal plans the rest of them again.
+// refusedWindow is how many items are planned at a time once the database has refused one: each refusal plans the
+// rest of them again.
 const refusedWindow = 20
 
 func newWriter(app core.App, tenantID string, items []Item) (w *writer, err error) {
@@ -160,8 +161,9 @@ func newWriter(app core.App, tenantID string, items []Item) (w *writer, err erro
 
 func isDeletion(item Item) bool { return item.Action == Delete }
 
-// write plans and writes all items. What follows a deletion that may have effects on others, or a contact that the database
-// refuses, is planned again. It adds the statements of finish, which it calls before it writes the last ones.
+// write plans and writes all items. What follows a deletion that may have effects on others, or a contact
+// that the database refuses, is planned again. It adds the statements of finish, which it calls before it
+// writes the last ones.
 func (w *writer) write(tx transaction) error {
 	w.results, w.done, w.window, w.written = make([]Result, len(w.items)), 0, len(w.items), nil
 	for {
@@ -196,7 +198,8 @@ func (w *writer) write(tx transaction) error {
 	}
 }
 
-// next plans the items that are not written, up to a deletion that may have effects on others. It returns how many items are planned then.
+// next plans the items that are not written, up to a deletion that may have effects on others. It returns how many
+// items are planned then.
 func (w *writer) next(tx sqlite.Tx) (p *plan, end int, err error) {
 	p, end = w.base.with(tx), min(len(w.items), w.done+w.window)
 	if next := slices.IndexFunc(w.items[w.done:end], isDeletion); w.related && next >= 0 {
@@ -218,7 +221,8 @@ func (w *writer) next(tx sqlite.Tx) (p *plan, end int, err error) {
 	return p, end, nil
 }
 
-// Preview returns what the items would do, and writes nothing. A deletion counts without what it would do to related records.
+// Preview returns what the items would do, and writes nothing. A deletion counts without what it would do
+// to related records.
 func Preview(app core.App, tenantID string, items []Item) ([]Result, error) {
 	p, err := planOf(app, tenantID)
 	if err != nil {

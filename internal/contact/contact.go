@@ -2,32 +2,35 @@
 //
 // # From an item to a commit
 //
-// REST, MCP, inbound webhooks and imports describe a change as an Item: an action, the keys that find its contact, the new values, and a
-// condition. ParseChanges checks the values first, outside of any transaction. Then a plan (plan.go) takes the items one after the
-// other, and decides for each of them:
+// REST, MCP, inbound webhooks and imports describe a change as an Item: an action, the keys that find its contact,
+// the new values, and a condition. ParseChanges checks the values first, outside of any transaction. Then a plan
+// (plan.go) takes the items one after the other, and decides for each of them:
 //
 //   - which contact it is about (finder.go), including the changes of earlier items, which the overlay (overlay.go) has
 //   - whether the contact would be valid (admin_fields.go, unique.go)
 //   - its id and its times (order.go)
 //
-// A plan only reads. It has a Result for each item, and a change for each contact to write or delete. What follows depends on the caller:
+// A plan only reads. It has a Result for each item, and a change for each contact to write or delete. What follows
+// depends on the caller:
 //
-//   - Request.Commit executes the plan in one transaction, together with what the handler adds, such as a remembered response. A short
-//     request shares its commit with other writers.
+//   - Request.Commit executes the plan in one transaction, together with what the handler adds, such as a remembered
+//     response. A short request shares its commit with other writers.
 //   - Write executes it in a transaction of the caller. A Merge plans its own change and its deletions, and has Apply.
 //   - Preview drops the changes. DryRun remembers them, so that its later items find these contacts.
 //
-// execute (execute.go) writes what a plan has decided: the row of each contact, its search row, and the event that webhooks and the feed
-// receive (statements.go). What the database refuses fails alone, and the rest is planned again. After the commit, announce runs
-// PocketBase's hooks for saved records, which Bind uses to wake the delivery engine.
+// execute (execute.go) writes what a plan has decided: the row of each contact, its search row, and the event
+// that webhooks and the feed receive (statements.go). What the database refuses fails alone, and the rest is
+// planned again. After the commit, announce runs PocketBase's hooks for saved records, which Bind uses to wake
+// the delivery engine.
 //
-// The dashboard and the records API save records instead. Bind adds hooks that apply the same rules to them, and write the same search row
-// and event (hooks.go, record.go). Deletions always go through a record, because PocketBase's cascade needs one.
+// The dashboard and the records API save records instead. Bind adds hooks that apply the same rules to them, and
+// write the same search row and event (hooks.go, record.go). Deletions always go through a record, because
+// PocketBase's cascade needs one.
 //
 // # Fields
 //
-// Fields (field.go) is the table of the shipped fields. All other columns of the collection belong to an admin: a schema (schema.go) has
-// both, and the package custom knows the types of the latter.
+// Fields (field.go) is the table of the shipped fields. All other columns of the collection belong to an admin: a
+// schema (schema.go) has both, and the package custom knows the types of the latter.
 package contact
 
 import (
@@ -137,8 +140,8 @@ func (c *Contact) Values() map[string]any {
 	return values
 }
 
-// Previous returns the fields of old whose values differ in c, with their old values. It is empty if no field that callers can see and
-// write has changed.
+// Previous returns the fields of old whose values differ in c, with their old values. It is empty if no field that
+// callers can see and write has changed.
 func (c *Contact) Previous(old *Contact) map[string]any {
 	changed := map[string]any{}
 	for _, i := range c.differing(old) {

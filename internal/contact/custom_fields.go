@@ -8,8 +8,8 @@ import (
 	"contactbase/internal/contact/custom"
 )
 
-// CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that PocketBase keeps in
-// memory: do not change them.
+// CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that
+// PocketBase keeps in memory: do not change them.
 func CustomFields(app core.App) (fields []core.Field, err error) {
 	s, err := schemaFor(app)
 	if err != nil {
@@ -36,8 +36,9 @@ func Names(app core.App) (names []string, err error) {
 	return names, nil
 }
 
-// CustomInput returns those properties that another system sent that are custom fields, in the JSON types that ParseChanges accepts, and the
-// names of the others. The properties are strings, nil for no value, or decoded lists and objects, which only fields of their type accept.
+// CustomInput returns those properties that another system sent that are custom fields, in the JSON types that
+// ParseChanges accepts, and the names of the others. The properties are strings, nil for no value, or decoded lists
+// and objects, which only fields of their type accept.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
 	s, err := schemaFor(app)
 	if err != nil {

@@ -233,7 +233,8 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 	}
 }
 
-// What the API cannot write may be sent with the value that it has, so that what was read can be sent back, and with no other.
+// What the API cannot write may be sent with the value that it has, so that what was read can be sent back,
+// and with no other.
 func TestReadOnlyCustomFields(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)

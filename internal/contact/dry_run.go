@@ -17,7 +17,8 @@ const (
 	maxRememberedBytes = 64 << 20
 )
 
-// DryRun plans items without writing them. Each call sees what earlier calls would have made, unless these are too many.
+// DryRun plans items without writing them. Each call sees what earlier calls would have made, unless
+// these are too many.
 type DryRun struct {
 	Max int // how many contacts it remembers
 

@@ -7,8 +7,9 @@ import (
 	"contactbase/internal/fault"
 )
 
-// ReadEmail returns the address in a text that other programs write, or the errors in it. It reads "Ada <ada@example.com>", links such as
-// "mailto:ada@example.com?subject=x", "ada@example.com (work)", and addresses with invisible characters from a web page.
+// ReadEmail returns the address in a text that other programs write, or the errors in it. It reads "Ada
+// <ada@example.com>", links such as "mailto:ada@example.com?subject=x", "ada@example.com (work)", and addresses with
+// invisible characters from a web page.
 func ReadEmail(text string) (string, *fault.Field) {
 	address, wrong := FieldNamed(Email).Normalize(text)
 	if wrong == nil {

@@ -19,8 +19,9 @@ type transaction struct {
 
 func inApp(tx core.App) transaction { return transaction{sqlite.TxOf(tx), tx} }
 
-// execute writes the changes of a plan in their order: rows, search rows and events, and deletions. It returns how many it
-// has written. These are all, unless refused is not nil: it is why the database or a relation refuses the next one.
+// execute writes the changes of a plan in their order: rows, search rows and events, and deletions. It returns
+// how many it has written. These are all, unless refused is not nil: it is why the database or a relation
+// refuses the next one.
 func execute(tx transaction, p *plan) (written int, refused *fault.Error, err error) {
 	for written < len(p.changes) && refused == nil && err == nil {
 		rest := p.changes[written:]
@@ -38,7 +39,8 @@ func execute(tx transaction, p *plan) (written int, refused *fault.Error, err er
 	return written, refused, err
 }
 
-// save writes changes of contacts that remain, with their search rows and events. SQLite undoes only the row that it refuses.
+// save writes changes of contacts that remain, with their search rows and events. SQLite undoes only the
+// row that it refuses.
 func (p *plan) save(tx sqlite.Tx, changes []*change) (saved int, refused *fault.Error, err error) {
 	rows, err := p.rows(changes)
 	if err != nil {
@@ -63,7 +65,8 @@ func (p *plan) refusal(rows runs, err error) (change int, refused *fault.Error) 
 	return rows.before(failed.Statement, failed.Done), fault.InvalidContact(faults)
 }
 
-// remove deletes a contact through its record, for PocketBase's cascade and hooks. A relation of an admin's may forbid it.
+// remove deletes a contact through its record, for PocketBase's cascade and hooks. A relation of an
+// admin's may forbid it.
 func (p *plan) remove(tx core.App, c *change) (removed int, refused *fault.Error, err error) {
 	err = sqlite.Savepoint(tx, func() error { return deleteRecord(tx, p.tenantID, c.before.ID, c.mergedInto) })
 	if errors.As(err, &refused) && refused.Code == fault.InUse {

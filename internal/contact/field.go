@@ -68,9 +68,9 @@ type Field struct {
 	// normalize returns the value to store for what a caller sent, or the errors in it.
 	normalize func(sent string, limit int) (string, *fault.Field)
 
-	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's name, or what is wrong
-	// with the parameter. It is nil if lists cannot be filtered by the field. Unless it is folded or unindexed, this takes an index
-	// `idx_contacts_<Name>`.
+	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's
+	// name, or the errors in the parameter. It is nil if lists cannot be filtered by the field. Unless it is
+	// folded or unindexed, this takes an index `idx_contacts_<Name>`.
 	Filter func(sent string) (string, *fault.Field)
 
 	Folded    bool // a filter compares the column of that name in the search row, which search.FoldEmail has folded

@@ -45,8 +45,8 @@ func (f *finder) find(key Key) (*Contact, error) {
 	return oldest(made, stored), err
 }
 
-// findStored returns the first stored contact of a folded key that no item has changed, nil if there is none. Many items
-// may have the key, so it passes over each contact once, not once for each of them.
+// findStored returns the first stored contact of a folded key that no item has changed, nil if there is none. Many
+// items may have the key, so it passes over each contact once, not once for each of them.
 func (f *finder) findStored(key Key) (*Contact, error) {
 	found, known := f.ahead[key]
 	var err error
@@ -110,8 +110,8 @@ func (f *finder) read(key Key, behind string) (*Contact, error) {
 	return found[0], nil
 }
 
-// manyBy has the rest of a SELECT that finds the contacts of many keys, in the order of the keys. Its parameters are the tenant and a list of
-// keys.
+// manyBy has the rest of a SELECT that finds the contacts of many keys, in the order of the keys. Its parameters are
+// the tenant and a list of keys.
 var manyBy = map[string]string{
 	ID:         "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
 	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",
@@ -170,7 +170,8 @@ func valueOf(c *Contact, field string) string {
 	return FieldNamed(field).Value(c)
 }
 
-// checkExternalID checks that no other contact has the external id of a contact. The error is a fault.Fields if one has it.
+// checkExternalID checks that no other contact has the external id of a contact. The error is a
+// fault.Fields if one has it.
 func (p *plan) checkExternalID(c *Contact) error {
 	if c.ExternalID == "" {
 		return nil

@@ -19,8 +19,8 @@ import (
 // Erase erases what is stored about contacts elsewhere, in the transaction that deletes them.
 type Erase func(tx core.App, tenantID string, deleted *Contact) error
 
-// Bind applies the rules and side effects of a plan to every contact that is written through its record. wake is called after each commit
-// of a change, also of a plan's; it must not block.
+// Bind applies the rules and side effects of a plan to every contact that is written through its record. wake is
+// called after each commit of a change, also of a plan's; it must not block.
 func Bind(app core.App, erase Erase, wake func()) {
 	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
@@ -57,7 +57,8 @@ func validateRecord(e *core.RecordEvent) error {
 	if err := tenant.Keep(e.Record); err != nil {
 		return err
 	}
-	// Both verdicts are needed, so that a row of another tenant is answered like one that does not exist. PocketBase's has priority.
+	// Both verdicts are needed, so that a row of another tenant is answered like one that does not exist.
+	// PocketBase's has priority.
 	ours, err := checkRecord(e.App, e.Record)
 	if err != nil {
 		return err
@@ -113,7 +114,8 @@ func updateRecord(e *core.RecordEvent) error {
 	})
 }
 
-// findOwned is findRecord, and returns ErrNotFound for a contact of a deleted tenant, which is about to be deleted: a change would add an event.
+// findOwned is findRecord, and returns ErrNotFound for a contact of a deleted tenant, which is about to be deleted: a
+// change would add an event.
 func findOwned(tx core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
 	there, err := sqlite.Value[bool](sqlite.ReaderOf(tx), "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?)", tenantID)
 	if err != nil {
@@ -148,10 +150,12 @@ func deleteWith(e *core.RecordEvent, erase Erase) error {
 	})
 }
 
-// mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into. No field's name starts with @.
+// mergedIntoField is where a record that is deleted keeps the id of the contact that it is merged into. No field's
+// name starts with @.
 const mergedIntoField = "@mergedInto"
 
-// deleteRecord deletes a contact through its record. mergedInto is the id of the contact that it is merged into, "" for none.
+// deleteRecord deletes a contact through its record. mergedInto is the id of the contact that it is merged
+// into, "" for none.
 func deleteRecord(tx core.App, tenantID, id, mergedInto string) error {
 	collection, err := tx.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {

@@ -146,8 +146,8 @@ func TestMergesAreAnnounced(t *testing.T) {
 	}
 }
 
-// A hook that fails after the commit changes nothing for the caller, who would write the contact again. That holds for the error of an
-// outdated collection, too, after which a write is repeated.
+// A hook that fails after the commit changes nothing for the caller, who would write the contact again. That holds
+// for the error of an outdated collection, too, after which a write is repeated.
 func TestHookFailsAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -160,8 +160,8 @@ func TestHookFailsAfterTheCommit(t *testing.T) {
 	}
 }
 
-// A record that is saved as it is keeps the time of its change, which callers see. One that is changed where they do not
-// look has changed all the same, and nobody is told.
+// A record that is saved as it is keeps the time of its change, which callers see. One that is changed where they do
+// not look has changed all the same, and nobody is told.
 func TestSavingAnUnchangedRecord(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -20,15 +20,17 @@ const MaxMerged = 50
 
 // Merge says which contacts of a tenant become one.
 type Merge struct {
-	ID      string              // of the contact that remains
-	From    []string            // ids of the contacts that are merged into it and deleted, different from each other and from ID
+	ID string // of the contact that remains
+	// ids of the contacts that are merged into it and deleted, different from each other and from ID
+	From    []string
 	Fields  map[string]string   // by field, the id of the contact whose value the remaining one gets
 	Matches func(*Contact) bool // reports whether the remaining contact is as the caller expects; nil for any
 }
 
-// Apply merges the contacts in the caller's transaction, and returns the remaining one. A field that it lacks, and that Fields does not name, has
-// the value of the first contact of From that has one. Relations to the others lead to it. The error may be ErrNotFound,
-// ErrPreconditionFailed, a fault.Error if the result is invalid, or one with the code InUse if a relation cannot move.
+// Apply merges the contacts in the caller's transaction, and returns the remaining one. A field that it lacks, and
+// that Fields does not name, has the value of the first contact of From that has one. Relations to the others lead to
+// it. The error may be ErrNotFound, ErrPreconditionFailed, a fault.Error if the result is invalid, or one with the
+// code InUse if a relation cannot move.
 func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	p, merged, err := m.plan(tx, sqlite.ReaderOf(tx), tenantID)
 	if err != nil {
@@ -96,7 +98,8 @@ func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *C
 	return p, result.Contact, err
 }
 
-// ownRelations returns changes that remove the relations of the remaining contact to the others, because no contact relates to itself.
+// ownRelations returns changes that remove the relations of the remaining contact to the others, because no contact
+// relates to itself.
 func (p *plan) ownRelations(remaining *Contact, m *Merge) Changes {
 	changes := Changes{}
 	for i, field := range p.adminFields {

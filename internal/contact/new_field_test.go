@@ -67,7 +67,8 @@ func TestNewFieldInTheServer(t *testing.T) {
 	}
 	const parts = "testdata/new_field/"
 	o.add(t, filepath.Join(module, migrationFile), readText(t, parts+"migration.go"))
-	o.add(t, filepath.Join(module, "internal/contact/new_field_test.go"), readText(t, parts+"new_field_test.go")) // instead of this file
+	// instead of this file
+	o.add(t, filepath.Join(module, "internal/contact/new_field_test.go"), readText(t, parts+"new_field_test.go"))
 
 	tests := exec.CommandContext(t.Context(), "go", "test", "-v", "-vet=off", "-ldflags=-s -w", "-overlay", o.write(t),
 		"-run", "^(TestNewField|TestFields.*|TestLists.*)$", ".")

@@ -37,10 +37,10 @@ func setTime(record *core.Record, name string, at time.Time) {
 const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
 	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
-// place sets the id and the times of a new contact. They are chosen inside the write transaction, so that contacts are ordered by (createdAt, id)
-// as they were committed: none sorts before one that a reader may have seen already. The newest contact is read from the database, or from the
-// cache of the commit batch. So the order holds across processes, and if the clock is set back. The error is ErrNoTenant if the tenant was
-// deleted.
+// place sets the id and the times of a new contact. They are chosen inside the write transaction, so that contacts
+// are ordered by (createdAt, id) as they were committed: none sorts before one that a reader may have seen already.
+// The newest contact is read from the database, or from the cache of the commit batch. So the order holds across
+// processes, and if the clock is set back. The error is ErrNoTenant if the tenant was deleted.
 func (p *plan) place(c *change) error {
 	if p.newest.tenantID == "" {
 		var known bool
@@ -87,7 +87,8 @@ func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	return l, nil
 }
 
-// next returns the id and the creation time of the contact after the last one. id is "" unless the contact has one already.
+// next returns the id and the creation time of the contact after the last one. id is "" unless the
+// contact has one already.
 func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Time, error) {
 	created := now.UTC().Truncate(time.Millisecond)
 	if created.Before(l.created) {
@@ -126,7 +127,8 @@ func following(tx sqlite.Reader, id string) (string, error) {
 	return "", nil
 }
 
-// later returns the time of a contact's change, which is later than that of the last one even if the clock was set back.
+// later returns the time of a contact's change, which is later than that of the last one even if the
+// clock was set back.
 func later(before *Contact, now time.Time) (time.Time, error) {
 	last, err := time.Parse(time.RFC3339, before.Updated)
 	if err != nil {

@@ -37,7 +37,8 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 	}
 }
 
-// A change that waits for the writer lock is later than what is committed meanwhile, so that updatedSince misses nothing.
+// A change that waits for the writer lock is later than what is committed meanwhile, so that
+// updatedSince misses nothing.
 func TestWaitingChangeIsLater(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

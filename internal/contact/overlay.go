@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// overlay has the contacts that earlier items of a plan have made, changed or deleted, as they are after these items. Its maps are nil until
-// there is one.
+// overlay has the contacts that earlier items of a plan have made, changed or deleted, as they are after these items.
+// Its maps are nil until there is one.
 type overlay struct {
 	contacts     map[string]*Contact // by id; nil for a deleted one
 	byExternalID map[string]*Contact // those that have one

@@ -34,7 +34,8 @@ func invalidPhone(message string) *fault.Field {
 	return &fault.Field{Code: fault.CodeInvalidPhone, Message: message}
 }
 
-// plainPhone returns a number with the digits and signs of ASCII, and without what people write between them, apart from brackets.
+// plainPhone returns a number with the digits and signs of ASCII, and without what people write between them,
+// apart from brackets.
 func plainPhone(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -49,8 +50,8 @@ func plainPhone(s string) string {
 	}, trimmed(s))
 }
 
-// withoutTrunkZero removes brackets, with the zero that people write in them for calls within a country. In Italy and San Marino that zero belongs to
-// the number.
+// withoutTrunkZero removes brackets, with the zero that people write in them for calls within a country. In Italy and
+// San Marino that zero belongs to the number.
 func withoutTrunkZero(s string) string {
 	before, after, found := strings.Cut(s, "(0)")
 	if code := strings.TrimPrefix(before, "+"); found && code != before && code != "" && len(code) <= 3 && code != "39" && code != "378" {
@@ -61,8 +62,8 @@ func withoutTrunkZero(s string) string {
 
 var brackets = strings.NewReplacer("(", "", ")", "")
 
-// ReadPhone returns the number in a text that other programs write, in international format, or the errors in it. In a country, it reads national
-// numbers, too: country has two letters, or is "".
+// ReadPhone returns the number in a text that other programs write, in international format, or the errors in it. In
+// a country, it reads national numbers, too: country has two letters, or is "".
 func ReadPhone(text, country string) (string, *fault.Field) {
 	text = strings.TrimSpace(text)
 	for _, mark := range []string{"p:", "tel:"} { // of lead forms, and of links
@@ -95,11 +96,13 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 // maxLabeled is the maximum length of a number with a label in bytes.
 const maxLabeled = 150
 
-// floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a separator of digits.
+// floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a
+// separator of digits.
 var floatPattern = regexp.MustCompile(`^([0-9]{5,15})\.0$`)
 
-// withoutLabel returns a number without invisible characters, and without a word for telephones before or behind it, such as "Mobile:" or
-// "(home)". It returns "" if there is another word: the number of a fax machine is not a telephone number.
+// withoutLabel returns a number without invisible characters, and without a word for telephones before or behind it,
+// such as "Mobile:" or "(home)". It returns "" if there is another word: the number of a fax machine is not a
+// telephone number.
 func withoutLabel(text string) string {
 	if len(text) > maxLabeled {
 		return ""
@@ -122,7 +125,8 @@ func isPhoneLabel(text string) bool {
 	return !strings.ContainsAny(text, "0123456789") && (strings.Trim(text, " ()[]:.,") == "" || names.Of("phone "+text).Field == names.Phone)
 }
 
-// national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign, or a national one.
+// national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign,
+// or a national one.
 func national(number, country string) *phonenumbers.PhoneNumber {
 	code := phonenumbers.GetCountryCodeForRegion(country)
 	if whole, err := phonenumbers.Parse("+"+number, ""); err == nil && int(whole.GetCountryCode()) == code && phonenumbers.IsValidNumber(whole) {

@@ -61,8 +61,9 @@ const (
 
 // Result is the result of an item.
 type Result struct {
-	Status  Status
-	Contact *Contact     // after the item, for Deleted before it; nil if the item failed, unless Matches did not hold for it
+	Status Status
+	// after the item, for Deleted before it; nil if the item failed, unless Matches did not hold for it
+	Contact *Contact
 	Wrong   *fault.Error // why the item failed; nil if it did not
 }
 
@@ -81,11 +82,12 @@ func AnyFailed(results []Result) bool {
 	return slices.ContainsFunc(results, func(r Result) bool { return r.Wrong != nil })
 }
 
-// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it exists although they
-// expect that it does not, or the reverse.
+// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it
+// exists although they expect that it does not, or the reverse.
 var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact does not match If-Match or If-None-Match. Read it again.")
 
-// plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what earlier ones have made.
+// plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what
+// earlier ones have made.
 type plan struct {
 	finder
 	targets custom.Collections // to which the admin's relations lead
@@ -184,7 +186,8 @@ func (p *plan) decide(c *change) (Result, error) {
 	return Result{Status: status, Contact: c.after}, nil
 }
 
-// create decides on a new contact. The error is a fault.Fields if it is invalid, and ErrNoTenant if the tenant was deleted.
+// create decides on a new contact. The error is a fault.Fields if it is invalid, and ErrNoTenant if the
+// tenant was deleted.
 func (p *plan) create(c *change) (Status, error) {
 	c.after = &Contact{}
 	if err := p.apply(c); err != nil {
@@ -233,7 +236,8 @@ func (c *Contact) lacking(changes Changes) Changes {
 	return lacking
 }
 
-// apply sets the fields of a contact, and checks what depends on the whole of it. The error is a fault.Fields if it is invalid.
+// apply sets the fields of a contact, and checks what depends on the whole of it. The error is a fault.Fields
+// if it is invalid.
 func (p *plan) apply(c *change) error {
 	for _, field := range Fields {
 		if value, sent := c.sets[field.Name]; sent {

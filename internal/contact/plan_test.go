@@ -23,8 +23,8 @@ type plans struct {
 
 var plannedFields = []string{"name", "email", "phone", "externalId", "note"}
 
-// A plan does to the contacts what the same items do to a list in memory, one after the other, and a preview tells it exactly.
-// Only the database checks an index with an expression, which no preview foresees.
+// A plan does to the contacts what the same items do to a list in memory, one after the other, and a preview tells it
+// exactly. Only the database checks an index with an expression, which no preview foresees.
 func TestPlanAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for column, isForeseen := range map[string]bool{"`note` COLLATE NOCASE": true, "lower(`note`)": false} {
@@ -207,7 +207,8 @@ func (p *plans) learn(rt *rapid.T) {
 	}
 }
 
-// An index that a plan does not look into, such as one with a time, refuses a contact in the database. That item fails alone.
+// An index that a plan does not look into, such as one with a time, refuses a contact in the database. That
+// item fails alone.
 func TestIndexThatPlansLeaveOut(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

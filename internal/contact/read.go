@@ -72,8 +72,9 @@ func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, 
 	return byID, err
 }
 
-// Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a contact c that it has to
-// select. It may be called several times, also because the collection was outdated: see custom.RetryOutdated.
+// Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a
+// contact c that it has to select. It may be called several times, also because the collection was outdated: see
+// custom.RetryOutdated.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
 	err = custom.RetryOutdated(app, func(app core.App) error {
 		s, err := schemaFor(app)

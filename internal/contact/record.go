@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/contact/custom"
 )
 
-// normalizeRecord applies the rules of the Fields to a record that the dashboard or the records API writes. The error is a
-// validation.Errors, as PocketBase shows them.
+// normalizeRecord applies the rules of the Fields to a record that the dashboard or the records API writes. The error
+// is a validation.Errors, as PocketBase shows them.
 func normalizeRecord(record *core.Record) error {
 	faults := validation.Errors{}
 	for _, field := range Fields {
@@ -32,8 +32,8 @@ func normalizeRecord(record *core.Record) error {
 	return nil
 }
 
-// holdsSame reports whether the record equals what is stored, except for the time of the change, and also in the fields that the API does
-// not show. A record with an automatic date that every save renews never does.
+// holdsSame reports whether the record equals what is stored, except for the time of the change, and also in the
+// fields that the API does not show. A record with an automatic date that every save renews never does.
 func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	now, err := record.DBExport(app)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A relation takes the rows of the contact's own tenant alone, whichever way it is written. The id of another tenant's row
-// gets the answer of an id that nobody has, to the letter.
+// A relation takes the rows of the contact's own tenant alone, whichever way it is written. The id of another
+// tenant's row gets the answer of an id that nobody has, to the letter.
 func TestRelationsTakeTheTenantsRows(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]func(b *book) writer{

@@ -24,7 +24,8 @@ func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
-	if wrong == nil && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) { // such as a zero-width space in a pasted address
+	// such as a zero-width space in a pasted address
+	if wrong == nil && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) {
 		return s, &fault.Field{Code: fault.CodeInvalidEmail, Message: "contains an invisible character; type the address instead of pasting it"}
 	}
 	if wrong == nil && s != "" && (strings.HasSuffix(s, ".") || is.EmailFormat.Validate(s) != nil) {

@@ -14,13 +14,13 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// shippedFields are the columns that every installation has, in the order in which they are written. All other fields of the collection
-// are the admin's.
+// shippedFields are the columns that every installation has, in the order in which they are written. All other fields
+// of the collection are the admin's.
 var shippedFields = slices.Concat([]string{"id", "tenant"}, eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
 
-// The shipped columns in SQL: as they are written for a new contact, and as the scanner reads those of a contact c. It reads them joined to
-// one text, because the driver takes longer to fetch a value than SQLite to join it: column by column, reading a page of 200 contacts takes half
-// as long again.
+// The shipped columns in SQL: as they are written for a new contact, and as the scanner reads those of a contact c.
+// It reads them joined to one text, because the driver takes longer to fetch a value than SQLite to join it: column
+// by column, reading a page of 200 contacts takes half as long again.
 var (
 	writtenColumns = "`" + strings.Join(shippedFields, "`, `") + "`"
 	scannedColumns = "c.`id`, " + strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") + "c.`created`, c.`updated`"
@@ -45,8 +45,8 @@ type schema struct {
 	unique      func() []uniqueIndex
 }
 
-// latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces it, so a schema
-// holds for as long as the pointer to its collection.
+// latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces
+// it, so a schema holds for as long as the pointer to its collection.
 var latest atomic.Pointer[schema]
 
 // schemaFor returns the schema of contacts.

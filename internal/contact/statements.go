@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// rows returns the statements that write the rows of contacts, in the order of the changes. An admin's unique index may refuse one.
+// rows returns the statements that write the rows of contacts, in the order of the changes. An admin's unique
+// index may refuse one.
 func (p *plan) rows(changes []*change) (rows runs, err error) {
 	for _, c := range changes {
 		write := p.insertRow
@@ -104,8 +105,8 @@ func (p *plan) insertRow(c *change) (sqlite.Statement, error) {
 
 var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
 
-// updateRow returns the statement that writes the row of a changed contact. Of the shipped fields it sets only those that changed, because SQLite
-// writes every index of a column that is set.
+// updateRow returns the statement that writes the row of a changed contact. Of the shipped fields it sets only those
+// that changed, because SQLite writes every index of a column that is set.
 func (p *plan) updateRow(c *change) (sqlite.Statement, error) {
 	var set strings.Builder
 	args := make([]any, 0, len(c.fields)+3)
@@ -191,8 +192,8 @@ func searchRow(tenantID string, c *Contact) search.Row {
 	return search.Row{Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...)}
 }
 
-// SearchRows returns the statement that writes the search rows of contacts whose own rows are written unchanged. Each contact is a map of
-// column names to values.
+// SearchRows returns the statement that writes the search rows of contacts whose own rows are written unchanged. Each
+// contact is a map of column names to values.
 func SearchRows(tenantID string, contacts []map[string]string) sqlite.Statement {
 	rows := make([]search.Row, len(contacts))
 	for i, columns := range contacts {

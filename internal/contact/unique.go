@@ -37,8 +37,8 @@ func takenBy(names []string) fault.Fields {
 	return faults
 }
 
-// notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index. SQLite names
-// the columns, or an index with expressions, only in the text of the error, which PocketBase reads as well.
+// notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index. SQLite
+// names the columns, or an index with expressions, only in the text of the error, which PocketBase reads as well.
 func (s *schema) notUnique(err error) (names []string) {
 	var faults validation.Errors
 	errors.As(validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames()), &faults)
@@ -75,14 +75,15 @@ var errExternalIDTaken = fault.Fields{ExternalID: {Code: fault.CodeDuplicateExte
 // shippedIndex is the unique index of every installation, on the external id.
 const shippedIndex = "idx_contacts_externalId"
 
-// uniqueIndex is a unique index of an admin's whose columns are fields. The database alone checks those with expressions.
+// uniqueIndex is a unique index of an admin's whose columns are fields. The database alone checks those
+// with expressions.
 type uniqueIndex struct {
 	columns    []string
 	collations []string // of the columns, in upper case
 	args       []string // the columns, and what else its condition mentions
 
-	// holderSQL returns the id of the stored contact that has the values of args in the index, "" for none. It returns no row
-	// if the index leaves these values out.
+	// holderSQL returns the id of the stored contact that has the values of args in the index, "" for none. It
+	// returns no row if the index leaves these values out.
 	holderSQL string
 }
 
@@ -130,8 +131,8 @@ func (i *uniqueIndex) sql(condition string) string {
 		"FROM (SELECT " + strings.Join(values, ", ") + ")" + where
 }
 
-// key returns the values of the columns as one text, in which values are the same if the index says so. It is "" if one is
-// NULL, which is never the same.
+// key returns the values of the columns as one text, in which values are the same if the index says so. It is "" if
+// one is NULL, which is never the same.
 func (i *uniqueIndex) key(args []any) string {
 	var key strings.Builder
 	for n, collation := range i.collations {
@@ -162,8 +163,8 @@ type indexed struct {
 	value string // the key, or the id of a contact
 }
 
-// checkUnique checks the values that must be unique. The error is a fault.Fields if another contact has one of them. The
-// database may still refuse the contact.
+// checkUnique checks the values that must be unique. The error is a fault.Fields if another contact has one of them.
+// The database may still refuse the contact.
 func (p *plan) checkUnique(c *change) error {
 	if c.before == nil || c.after.ExternalID != c.before.ExternalID {
 		if err := p.checkExternalID(c.after); err != nil {

@@ -18,9 +18,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// However a contact is written, the effects are the same: rows, events, deliveries, and what hooks receive. One script runs
-// through the records, as in the dashboard, and through plans, of one item and of many; with the
-// shipped fields, and with an admin's.
+// However a contact is written, the effects are the same: rows, events, deliveries, and what hooks receive. One
+// script runs through the records, as in the dashboard, and through plans, of one item and of many; with the shipped
+// fields, and with an admin's.
 func TestAllWaysOfWritingDoTheSame(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {

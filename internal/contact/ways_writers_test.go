@@ -87,7 +87,8 @@ func asJSON(tb testing.TB, c *contact.Contact) string {
 	return string(encoded)
 }
 
-func (w functions) remove(externalID string) error { return records(w).remove(externalID) } // only a batch deletes otherwise
+// only a batch deletes otherwise
+func (w functions) remove(externalID string) error { return records(w).remove(externalID) }
 
 // each writes the contacts, several in a transaction of the caller's.
 func (b *book) each(contacts []string, write func(app core.App, values string) error) error {

@@ -1,5 +1,5 @@
-// Package credential owns API keys and inbound tokens. It mints them, recognises a mistyped or leaked one without a look-up, and
-// finds what a key permits.
+// Package credential owns API keys and inbound tokens. It mints them, recognises a mistyped or leaked one without a
+// look-up, and finds what a key permits.
 package credential
 
 import (
@@ -25,8 +25,8 @@ const (
 	shownLength    = 12
 )
 
-// Mint returns a new credential: the prefix, 30 random base62 characters, and the CRC-32 (IEEE) of all of them as 6 base62
-// characters, most significant first.
+// Mint returns a new credential: the prefix, 30 random base62 characters, and the CRC-32 (IEEE) of all of them as 6
+// base62 characters, most significant first.
 func Mint(prefix string) string {
 	var b strings.Builder
 	b.Grow(len(prefix) + randomLength + checksumLength)
@@ -72,7 +72,8 @@ func checksum(s string) string {
 	return string(out[:])
 }
 
-// pattern finds keys and tokens in mistyped paths, queries and logged headers, however often the underscore is percent-encoded.
+// pattern finds keys and tokens in mistyped paths, queries and logged headers, however often the underscore
+// is percent-encoded.
 var pattern = regexp.MustCompile(`cm[ik](?:_|%(?:25)*5[fF])[0-9A-Za-z]+`)
 
 // Redact replaces keys and tokens in a text for a log.

@@ -7,7 +7,8 @@ import (
 	"contactbase/internal/credential"
 )
 
-// The form of keys is public: secret scanners compute the CRC-32 of the first 34 characters, as six base62 characters, themselves.
+// The form of keys is public: secret scanners compute the CRC-32 of the first 34 characters, as six base62
+// characters, themselves.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	const key = "cmk_0123456789ABCDEFGHIJabcdefghij4EPR7Y"

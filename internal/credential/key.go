@@ -19,12 +19,12 @@ const (
 	ContactsWrite Permission = "contacts:write"
 )
 
-// mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start with @ are not
-// fields: they are neither stored nor sent.
+// mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start
+// with @ are not fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 
-// RotatedMark is the custom value that marks a record whose key, token or secret is being rotated. The hooks that refuse secrets from
-// clients accept it.
+// RotatedMark is the custom value that marks a record whose key, token or secret is being rotated. The hooks that
+// refuse secrets from clients accept it.
 const RotatedMark = "@rotated"
 
 // Key is the proxy of an API key's record.

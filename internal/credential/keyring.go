@@ -37,7 +37,8 @@ func (i *Identity) Allows(p Permission) bool {
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Clients do not learn which.
 var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired. Check it, or ask the administrator for a new one.")
 
-// EndedKeyError is an ErrInvalidKey about a revoked or expired key. Clients get the same response; activity counts for the key.
+// EndedKeyError is an ErrInvalidKey about a revoked or expired key. Clients get the same response; activity
+// counts for the key.
 type EndedKeyError struct{ KeyID string }
 
 func (e *EndedKeyError) Error() string { return ErrInvalidKey.Error() }
@@ -47,8 +48,9 @@ func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 // lastUsedInterval is the shortest time between two stored uses of a key.
 const lastUsedInterval = time.Minute
 
-// Keyring finds the identity of a key. It caches identities by the key's hash. After any commit, it checks one integer in the
-// database to see whether they are still valid. A change by any process on the data directory thus counts immediately.
+// Keyring finds the identity of a key. It caches identities by the key's hash. After any commit, it checks one
+// integer in the database to see whether they are still valid. A change by any process on the data directory thus
+// counts immediately.
 type Keyring struct {
 	current sqlite.Cached[int64] // the version in the database
 
@@ -100,8 +102,8 @@ func (i *Identity) Expires() time.Time { return i.expires }
 
 func (i *Identity) expired(now time.Time) bool { return !i.expires.IsZero() && !now.Before(i.expires) }
 
-// Confirm returns the current identity, inside the transaction that relies on it and changes neither keys nor tenants. It is i
-// itself if nothing has changed. The error is ErrInvalidKey if the key has ended.
+// Confirm returns the current identity, inside the transaction that relies on it and changes neither keys nor
+// tenants. It is i itself if nothing has changed. The error is ErrInvalidKey if the key has ended.
 func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 	version, err := versionOnce(tx)
 	if err != nil {
@@ -113,7 +115,8 @@ func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 // IsOf reports whether the identity was read at the version of the credentials.
 func (i *Identity) IsOf(version int64) bool { return i.version == version }
 
-// ConfirmAt is Confirm for a caller that has read the version of the credentials. It queries nothing if the identity is of that version.
+// ConfirmAt is Confirm for a caller that has read the version of the credentials. It queries nothing if the identity
+// is of that version.
 func (i *Identity) ConfirmAt(tx sqlite.Reader, version int64, now time.Time) (_ *Identity, err error) {
 	present := i
 	if version != i.version {
@@ -251,8 +254,8 @@ func (k *Keyring) Flush() {
 const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
 	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
-// load reads the identity of the key with this hash. The error is ErrInvalidKey if there is none, and an *EndedKeyError if it is
-// revoked.
+// load reads the identity of the key with this hash. The error is ErrInvalidKey if there is none, and an
+// *EndedKeyError if it is revoked.
 func load(tx sqlite.Reader, hash string) (*Identity, error) {
 	identity, err := loadKey(tx, hash)
 	if err == nil {

@@ -12,20 +12,21 @@ import (
 // MaxOverlapHours is how long an old key can keep working beside its successor.
 const MaxOverlapHours = 30 * 24
 
-// Unrotated is the SQL condition that the key `k` was not rotated, so that somebody must act before it expires. A rotated key that expires
-// later than the longest overlap was extended, and counts as not rotated.
+// Unrotated is the SQL condition that the key `k` was not rotated, so that somebody must act before it expires. A
+// rotated key that expires later than the longest overlap was extended, and counts as not rotated.
 var Unrotated = fmt.Sprintf("NOT EXISTS (SELECT 1 FROM `audit_log` l WHERE l.`record` = k.`id` AND l.`action` = 'rotated' "+
 	"AND l.`created` >= strftime('%%Y-%%m-%%d %%H:%%M:%%fZ', k.`expires`, '-%d hours'))", MaxOverlapHours)
 
 // Rotation describes how a key is rotated.
 type Rotation struct {
-	OverlapHours int        // how long the old key keeps working. In hours, because too large a time.Duration would overflow to a few minutes
+	// how long the old key keeps working. In hours, because too large a time.Duration would overflow to a few minutes
+	OverlapHours int
 	Expires      *time.Time // when the new key expires: the zero value for never, nil for when the old one does
 }
 
-// Rotate creates a successor with the same permissions as the key with this id, which expires after the overlap (immediately for 0),
-// or earlier if it would anyway. The error is sql.ErrNoRows if there is no such key, and a *fault.Error if it has ended or the rotation is
-// invalid.
+// Rotate creates a successor with the same permissions as the key with this id, which expires after the overlap
+// (immediately for 0), or earlier if it would anyway. The error is sql.ErrNoRows if there is no such key, and a
+// *fault.Error if it has ended or the rotation is invalid.
 func Rotate(app core.App, id string, r Rotation, now time.Time) (successor *Key, err error) {
 	if r.OverlapHours < 0 || r.OverlapHours > MaxOverlapHours {
 		return nil, fault.InvalidField("overlapHours", fault.CodeInvalidValue, fmt.Sprintf("must be between 0 and %d", MaxOverlapHours))
@@ -61,8 +62,8 @@ func Rotate(app core.App, id string, r Rotation, now time.Time) (successor *Key,
 	return successor, nil
 }
 
-// checkActive returns an error, which says what to do, if the key has ended. A successor would be expired too, or restore revoked
-// access.
+// checkActive returns an error, which says what to do, if the key has ended. A successor would be expired too, or
+// restore revoked access.
 func (k *Key) checkActive(now time.Time) error {
 	var why string
 	expires := k.Expires()

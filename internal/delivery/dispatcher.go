@@ -5,16 +5,17 @@ import (
 )
 
 const (
-	tickInterval = time.Second           // finds what other processes made due
-	commitDelay  = 5 * time.Millisecond  // how long a result waits for others
-	commitSize   = 100                   // results that are committed without waiting
-	errorPause   = time.Second           // after an error of the database
-	fetchShare   = 2                     // the pause between two fetches is as many times as long as the fetch
-	fetchDue     = 256                   // due deliveries that are read at once
-	fetchHidden  = 16                    // extra due deliveries to read for an endpoint, because claims of their contacts can hide some
-	pollPause    = 50 * time.Millisecond // at least, between two polls
-	pollShare    = 20                    // polling takes at most one in so many parts of the time
-	fanOutShare  = 1                     // the pause between two fan-outs is as many times as long as the fan-out
+	tickInterval = time.Second          // finds what other processes made due
+	commitDelay  = 5 * time.Millisecond // how long a result waits for others
+	commitSize   = 100                  // results that are committed without waiting
+	errorPause   = time.Second          // after an error of the database
+	fetchShare   = 2                    // the pause between two fetches is as many times as long as the fetch
+	fetchDue     = 256                  // due deliveries that are read at once
+	// extra due deliveries to read for an endpoint, because claims of their contacts can hide some
+	fetchHidden = 16
+	pollPause   = 50 * time.Millisecond // at least, between two polls
+	pollShare   = 20                    // polling takes at most one in so many parts of the time
+	fanOutShare = 1                     // the pause between two fan-outs is as many times as long as the fan-out
 
 	// maxQueued is how long a claim waits for a slot before it is forgotten: what is known of its endpoint becomes
 	// stale.

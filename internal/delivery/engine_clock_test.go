@@ -17,8 +17,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// TestEngineOutlivesItsClock plays a clock that is set while two events of a contact are on their way to an endpoint that
-// fails twice. With a clock that is right the first is retried after 5 s and 65 s, and the second waits for a minute.
+// TestEngineOutlivesItsClock plays a clock that is set while two events of a contact are on their way to an
+// endpoint that fails twice. With a clock that is right the first is retried after 5 s and 65 s, and the second
+// waits for a minute.
 func TestEngineOutlivesItsClock(t *testing.T) {
 	t.Parallel()
 	const back, ahead = -time.Hour, 24 * time.Hour
@@ -80,7 +81,8 @@ func TestEngineOutlivesItsClock(t *testing.T) {
 	}
 }
 
-// The loop, too, plans by the clock: an engine that looks for work when the clock is set must not sleep until it is right.
+// The loop, too, plans by the clock: an engine that looks for work when the clock is set must not sleep
+// until it is right.
 func TestEngineWakesUpWhenItsClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

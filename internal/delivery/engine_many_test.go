@@ -25,7 +25,8 @@ func copyWebhook(t *testing.T, app core.App, id string, n int) {
 		SELECT printf('copy%011d', i), tenant, url, secret, created, updated FROM n CROSS JOIN webhooks w WHERE w.id = {:id}`, dbx.Params{"id": id, "n": n})
 }
 
-// An event of many webhooks goes out to all of them, once, in the order of the contact's events, and though the process is killed meanwhile.
+// An event of many webhooks goes out to all of them, once, in the order of the contact's events, and though the
+// process is killed meanwhile.
 func TestEngineFansOutToMany(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(crashDirEnv); dir != "" {

@@ -14,8 +14,8 @@ const (
 	// maxKept is how much of a response body is stored, in bytes.
 	maxKept = 16 << 10
 
-	// maxRead is how much of a response body is read, in bytes, so that the connection can be reused. The connection of a larger one is
-	// closed, which costs less than reading on. Its status decides about success either way.
+	// maxRead is how much of a response body is read, in bytes, so that the connection can be reused. The connection
+	// of a larger one is closed, which costs less than reading on. Its status decides about success either way.
 	maxRead = 64 << 10
 
 	// cancelTimeout is how long a cancelled exchange may take to return what it has read.
@@ -39,8 +39,8 @@ type answer struct {
 	err    error  // why it is not complete
 }
 
-// exchange sends the request and returns the response, as far as it has arrived when ctx ends. It relies neither on net/http nor on a
-// transport to notice that end: it abandons a goroutine that still talks to the receiver then.
+// exchange sends the request and returns the response, as far as it has arrived when ctx ends. It relies neither on
+// net/http nor on a transport to notice that end: it abandons a goroutine that still talks to the receiver then.
 func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) answer {
 	answers := make(chan answer, 1)
 	go func() {
@@ -69,8 +69,8 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 	}
 }
 
-// askForMember is ask for a URL that a member of the tenant has set. Its error does not tell members the addresses of names in a
-// private network.
+// askForMember is ask for a URL that a member of the tenant has set. Its error does not tell members the addresses of
+// names in a private network.
 func (s *Sender) askForMember(ctx context.Context, request *http.Request) answer {
 	a := ask(ctx, s.members, request)
 	if errors.Is(a.err, safehttp.ErrBlocked) {
@@ -79,8 +79,9 @@ func (s *Sender) askForMember(ctx context.Context, request *http.Request) answer
 	return a
 }
 
-// ask sends the request and reads the response. When ctx ends it closes the body and so the connection or the HTTP/2 stream, which ends a
-// Read that ignores the context. It calls the transport directly: a client would only add redirects, cookies and the user of a URL.
+// ask sends the request and reads the response. When ctx ends it closes the body and so the connection or the HTTP/2
+// stream, which ends a Read that ignores the context. It calls the transport directly: a client would only add
+// redirects, cookies and the user of a URL.
 func ask(ctx context.Context, client *http.Client, request *http.Request) answer {
 	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
 		password, _ := user.Password()

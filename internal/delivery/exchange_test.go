@@ -68,7 +68,8 @@ func TestSenderDoesNotTrustTheTransport(t *testing.T) {
 			return receive(t, ended)
 		}
 		attempt := send()
-		for ; attempt.Status != c.status && limit < 10*time.Second; attempt = send() { // a busy machine had not read the headers by then
+		// a busy machine had not read the headers by then
+		for ; attempt.Status != c.status && limit < 10*time.Second; attempt = send() {
 			limit *= 2
 		}
 		if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Status != c.status || attempt.ResponseHeaders != c.headers ||

@@ -38,7 +38,8 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() && !errors.As(err, &dns)
 }
 
-// describe tells the webhook's admin why an attempt got no complete response. It omits the URL, which may contain a token.
+// describe tells the webhook's admin why an attempt got no complete response. It omits the URL, which
+// may contain a token.
 func describe(err error) string {
 	var (
 		wrapped     *url.Error

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// fairQueue remembers when tenants and endpoints were last served, so that those that have waited longest come first. Those with nothing
-// due are forgotten, and come first next time.
+// fairQueue remembers when tenants and endpoints were last served, so that those that have waited longest come first.
+// Those with nothing due are forgotten, and come first next time.
 type fairQueue struct {
 	clock     uint64
 	tenants   map[string]uint64
@@ -26,8 +26,9 @@ type tenantQueue struct {
 	endpoints []string
 }
 
-// grant divides limit in rounds over the tenants; each round gives one slot to the endpoint of each tenant that has waited longest. So a
-// tenant with many endpoints gets no more than a tenant with few. capacity returns how many a tenant may claim.
+// grant divides limit in rounds over the tenants; each round gives one slot to the endpoint of each tenant that has
+// waited longest. So a tenant with many endpoints gets no more than a tenant with few. capacity returns how many a
+// tenant may claim.
 func (q *fairQueue) grant(all []contender, limit int, capacity func(tenant string) int) map[string]int {
 	slots, byTenant := byTenants(all, capacity)
 	waiting := q.sort(byTenant)

@@ -28,8 +28,9 @@ const (
 	redacted = "[redacted]"
 )
 
-// headersJSON returns the headers as a JSON object of at most maxHeadersKept bytes, in the order of their names. Several values are joined
-// with a comma, secret ones redacted, and long ones cut with an ellipsis. Headers that do not fit are counted under cutName.
+// headersJSON returns the headers as a JSON object of at most maxHeadersKept bytes, in the order of their names.
+// Several values are joined with a comma, secret ones redacted, and long ones cut with an ellipsis. Headers that do
+// not fit are counted under cutName.
 func headersJSON(header http.Header, secret func(name string) bool) string {
 	object := append(make([]byte, 0, maxValueKept), '{')
 	room := maxHeadersKept - len("{}") - cutNoteRoom

@@ -21,7 +21,8 @@ import (
 	"contactbase/internal/safehttp"
 )
 
-// hostile is a receiver that does with its connections what it likes. It knows how many there are, and what it got rid of.
+// hostile is a receiver that does with its connections what it likes. It knows how many there are, and
+// what it got rid of.
 type hostile struct {
 	url         string
 	certificate *x509.Certificate
@@ -50,8 +51,8 @@ const (
 	rawTLS  = "https without a handshake" // what the receiver does takes the place of the handshake
 )
 
-// serveHostile starts a receiver that lets behave have each connection. A connection counts as open until behave returns
-// and the sender has closed its side.
+// serveHostile starts a receiver that lets behave have each connection. A connection counts as open until behave
+// returns and the sender has closed its side.
 func serveHostile(t *testing.T, over string, behave func(conn net.Conn)) *hostile {
 	t.Helper()
 	certificate := httptest.NewTLSServer(nil)

@@ -168,8 +168,8 @@ func floods(beside func(net.Conn), answer func(*stream)) func(net.Conn) {
 // deaf reads nothing.
 func deaf(net.Conn) {}
 
-// invites lets the sender send as much as it likes, reads nothing of it, and sends a PING now and then, which fails when
-// the sender has closed the connection.
+// invites lets the sender send as much as it likes, reads nothing of it, and sends a PING now and then, which fails
+// when the sender has closed the connection.
 func invites(conn net.Conn) {
 	const most = 1<<31 - 1
 	if s := accept(conn, http2.Setting{ID: http2.SettingInitialWindowSize, Val: most}); s != nil {

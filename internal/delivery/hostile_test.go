@@ -155,7 +155,8 @@ func outlive(t *testing.T, c hostileCase, receiver *hostile, keeps bool) {
 		return sender.Send(t.Context(), job(receiver.url))
 	}
 	attempt := send()
-	for ; attempt.Status != c.status && c.failure == timeout && limit < most; attempt = send() { // a busy machine had not read the headers by then
+	// a busy machine had not read the headers by then
+	for ; attempt.Status != c.status && c.failure == timeout && limit < most; attempt = send() {
 		limit *= 2
 	}
 	if attempt.Status != c.status || attempt.Outcome.Status != c.status || attempt.Outcome.Failure != c.failure ||

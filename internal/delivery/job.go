@@ -19,7 +19,8 @@ type Endpoint struct {
 	MaxPerSecond int               // attempts; 0 for any number
 	MemberOwned  bool              // whether a member of the tenant has set the URL
 	Secrets      []string          // in plain text, the current one first; after a rotation the previous one follows
-	Fault        error             // why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
+	// why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
+	Fault error
 }
 
 // errOtherTenant is why an event is not sent to an endpoint of another tenant.

@@ -7,30 +7,32 @@ import (
 )
 
 const (
-	// firstSlots is how many attempts at a time a new endpoint gets. It doubles with every response up to the limit, so that dead
-	// endpoints take few slots from others.
+	// firstSlots is how many attempts at a time a new endpoint gets. It doubles with every response up to the limit,
+	// so that dead endpoints take few slots from others.
 	firstSlots = 2
 
-	// aheadTime is how long an endpoint may keep its slots busy with deliveries claimed ahead, at least one for each slot. Without
-	// them, an endpoint would wait for the database after each round of its slots.
+	// aheadTime is how long an endpoint may keep its slots busy with deliveries claimed ahead, at least one for each
+	// slot. Without them, an endpoint would wait for the database after each round of its slots.
 	aheadTime = 50 * time.Millisecond
 
-	// maxAhead is the most deliveries claimed ahead for each slot. Endpoints that take longer than aheadLatency get none: to them,
-	// waiting for the database makes no difference.
+	// maxAhead is the most deliveries claimed ahead for each slot. Endpoints that take longer than aheadLatency get
+	// none: to them, waiting for the database makes no difference.
 	maxAhead     = 9
 	aheadLatency = 500 * time.Millisecond
 
-	// The circuit of a failing endpoint is open for this long, doubled with every failure; then it is half-open for one attempt as a
-	// probe. Both are shorter than the delays of the retry policy, so the schedule of a single delivery stays the same.
+	// The circuit of a failing endpoint is open for this long, doubled with every failure; then it is half-open for
+	// one attempt as a probe. Both are shorter than the delays of the retry policy, so the schedule of a single
+	// delivery stays the same.
 	firstOpen = time.Second
 	maxOpen   = time.Minute
 
-	// rateBurst is how much earlier than evenly spaced an attempt may start if the webhook limits its rate, so that a fetch can claim
-	// several deliveries at a high rate.
+	// rateBurst is how much earlier than evenly spaced an attempt may start if the webhook limits its rate, so that a
+	// fetch can claim several deliveries at a high rate.
 	rateBurst = 20 * time.Millisecond
 )
 
-// limiter is the state of an endpoint: its claims, its latency and its failures. The dispatcher forgets a limiter that is like a new one.
+// limiter is the state of an endpoint: its claims, its latency and its failures. The dispatcher forgets a limiter
+// that is like a new one.
 type limiter struct {
 	queued   []*claim      // claims that wait for a slot, in the order of sending
 	active   int           // attempts in flight
@@ -45,8 +47,8 @@ type limiter struct {
 	nextAt   time.Time     // when the next attempt may start at that rate
 }
 
-// slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent): the caller
-// may know better.
+// slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent):
+// the caller may know better.
 func (l *limiter) slots(now time.Time, urgent bool) int {
 	held := l.active + len(l.queued)
 	switch {
@@ -71,8 +73,8 @@ func (l *limiter) takeRate(maxPerSecond int, now time.Time) {
 	}
 }
 
-// untilNext returns how long after now the next attempt would be evenly spaced. More than a second is from before the clock was set back,
-// and does not count.
+// untilNext returns how long after now the next attempt would be evenly spaced. More than a second is from before the
+// clock was set back, and does not count.
 func (l *limiter) untilNext(now time.Time) time.Duration {
 	if until := l.nextAt.Sub(now); l.interval > 0 && until <= time.Second+rateBurst {
 		return max(0, until)
@@ -96,8 +98,8 @@ func (l *limiter) wait(now time.Time) time.Duration {
 	return max(l.openFor(now), l.untilNext(now)-rateBurst)
 }
 
-// openFor returns how much longer the circuit is open. It ignores a failure in the future, which was counted before the clock was set
-// back.
+// openFor returns how much longer the circuit is open. It ignores a failure in the future, which was counted before
+// the clock was set back.
 func (l *limiter) openFor(now time.Time) time.Duration {
 	if now.Before(l.failed) {
 		return 0
@@ -113,8 +115,8 @@ func (l *limiter) ahead() int {
 	return l.limit * int(min(maxAhead, 1+aheadTime/l.latency))
 }
 
-// note records the outcome of an attempt. It ignores an attempt that began before the last failure was counted: ten attempts that time
-// out together are one failure, and a success among them is not a recovery.
+// note records the outcome of an attempt. It ignores an attempt that began before the last failure was counted: ten
+// attempts that time out together are one failure, and a success among them is not a recovery.
 func (l *limiter) note(outcome Outcome, started, now time.Time, most int, maxRetryAfter time.Duration) {
 	if l.failures > 0 && started.Before(l.failed) && !now.Before(l.failed) {
 		return

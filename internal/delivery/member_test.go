@@ -10,7 +10,8 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// The URLs that members set lead to public addresses and to the inspector, unless the sender trusts members; and never to transports.
+// The URLs that members set lead to public addresses and to the inspector, unless the sender trusts members; and
+// never to transports.
 func TestMembersURLs(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

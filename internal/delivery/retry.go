@@ -36,9 +36,10 @@ type Decision struct {
 
 // Policy decides when to retry. It is pure: time and randomness are arguments.
 type Policy struct {
-	Delays        []time.Duration // before each attempt; the first is before the first attempt, so there are len(Delays) attempts
-	Jitter        float64         // how much a delay varies either way, from 0 to 1
-	MaxRetryAfter time.Duration   // the longest Retry-After that is honoured
+	// before each attempt; the first is before the first attempt, so there are len(Delays) attempts
+	Delays        []time.Duration
+	Jitter        float64       // how much a delay varies either way, from 0 to 1
+	MaxRetryAfter time.Duration // the longest Retry-After that is honoured
 }
 
 // DefaultPolicy returns the retry policy of all webhooks. The figures of messages come from it, and
@@ -93,8 +94,8 @@ func (p Policy) Rest(made int, next time.Time) []time.Time {
 	return rest
 }
 
-// parseRetryAfter reads a Retry-After header, seconds or an HTTP date (RFC 9110, section 10.2.3). It returns 0 for none, for a date in the
-// past, and for an invalid one.
+// parseRetryAfter reads a Retry-After header, seconds or an HTTP date (RFC 9110, section 10.2.3). It returns 0 for
+// none, for a date in the past, and for an invalid one.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -25,19 +25,20 @@ type Sender struct {
 	timeout    time.Duration
 }
 
-// NewSender returns a sender that uses the client, which must be one of safehttp's. Webhooks whose URL a member of the tenant has set
-// reach public addresses only. Its User-Agent is Contactbase/<version>.
+// NewSender returns a sender that uses the client, which must be one of safehttp's. Webhooks whose URL a member of
+// the tenant has set reach public addresses only. Its User-Agent is Contactbase/<version>.
 func NewSender(client *http.Client, version string) *Sender {
 	return &Sender{
 		client: client, members: safehttp.New(safehttp.Options{}), transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout,
 	}
 }
 
-// TrustMembers lets the URLs that members have set lead to all addresses that the sender's client reaches. Call it before the sender is
-// used.
+// TrustMembers lets the URLs that members have set lead to all addresses that the sender's client reaches. Call it
+// before the sender is used.
 func (s *Sender) TrustMembers() { s.members = s.client }
 
-// Send makes one attempt and describes it. It takes at most 15 s, whatever the receiver does. If ctx ends earlier, the attempt fails.
+// Send makes one attempt and describes it. It takes at most 15 s, whatever the receiver does. If ctx ends earlier,
+// the attempt fails.
 func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 	attempt := &Attempt{
 		DeliveryID:      job.DeliveryID,
@@ -62,8 +63,8 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 		return own
 	})
 	if _, own := request.Header["Idempotency-Key"]; !own {
-		// Lets net/http repeat the request if an idle connection turns out to be dead. A header without values is not sent. A delivery
-		// may arrive twice anyway.
+		// Lets net/http repeat the request if an idle connection turns out to be dead. A header without values is not
+		// sent. A delivery may arrive twice anyway.
 		request.Header["Idempotency-Key"] = nil
 	}
 	s.record(attempt, s.exchange(ctx, job, request))
@@ -118,8 +119,8 @@ func (s *Sender) request(ctx context.Context, job *Job, now time.Time) (*http.Re
 	return request, nil
 }
 
-// printable returns the body as valid UTF-8 without NUL, at which SQLite's text functions end. Replacements are longer than the bytes that
-// they replace.
+// printable returns the body as valid UTF-8 without NUL, at which SQLite's text functions end. Replacements are
+// longer than the bytes that they replace.
 func printable(body []byte) string {
 	return cut(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"), maxKept)
 }
@@ -129,11 +130,12 @@ type Pinger interface {
 	Ping(webhookID string, now time.Time, send func(*Job) Result) error
 }
 
-// Ping sends a webhook.ping to the webhook now, even if it is disabled, and returns the attempt. An endpoint that cannot be reached or
-// answers an error is not an error of Ping. The error is sql.ErrNoRows if there is no such
-// webhook.
+// Ping sends a webhook.ping to the webhook now, even if it is disabled, and returns the attempt. An
+// endpoint that cannot be reached or answers an error is not an error of Ping. The error is sql.ErrNoRows
+// if there is no such webhook.
 //
-// A ping has one attempt. Event, delivery and attempt are stored together afterwards, so a crash in between forgets the ping.
+// A ping has one attempt. Event, delivery and attempt are stored together afterwards, so a crash in between
+// forgets the ping.
 func Ping(ctx context.Context, store Pinger, sender *Sender, webhookID string) (*Attempt, error) {
 	var attempt *Attempt
 	err := store.Ping(webhookID, time.Now(), func(job *Job) Result {

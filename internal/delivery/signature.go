@@ -9,7 +9,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// Sign returns the value of X-Signature: the HMAC-SHA256 of the body in lower-case hex, with the secret exactly as shown as its key.
+// Sign returns the value of X-Signature: the HMAC-SHA256 of the body in lower-case hex, with the secret exactly as
+// shown as its key.
 func Sign(plain string, body []byte) string {
 	return hex.EncodeToString(secret.HMAC([]byte(plain), body))
 }

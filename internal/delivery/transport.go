@@ -11,22 +11,24 @@ import (
 	"contactbase/internal/safehttp"
 )
 
-// Transport sends events to endpoints whose URLs have a scheme other than http and https. It must be safe for concurrent use.
+// Transport sends events to endpoints whose URLs have a scheme other than http and https. It must be safe
+// for concurrent use.
 type Transport interface {
 	// CheckURL checks the form of an endpoint's URL. Its error completes a sentence that begins with "The URL".
 	CheckURL(target *url.URL) error
 
-	// Deliver delivers the job's payload, and returns nil once the endpoint has stored it. header has what a request would carry: the
-	// webhook's own headers and the sender's, with the signatures. Deliver must end with ctx, which ends after 15 s. After an error the
-	// delivery is retried. The webhook's admin sees the error, so it must not contain a secret.
+	// Deliver delivers the job's payload, and returns nil once the endpoint has stored it. header has what a request
+	// would carry: the webhook's own headers and the sender's, with the signatures. Deliver must end with ctx, which
+	// ends after 15 s. After an error the delivery is retried. The webhook's admin sees the error, so it must not
+	// contain a secret.
 	Deliver(ctx context.Context, job *Job, header http.Header) error
 }
 
 // Handle registers the transport of a lower-case URL scheme. Call it before the sender is used.
 func (s *Sender) Handle(scheme string, transport Transport) { s.transports[scheme] = transport }
 
-// CheckURL checks the form of a webhook's URL. memberOwned says whether a member of the tenant has set it. Its error completes a
-// sentence that begins with "The URL".
+// CheckURL checks the form of a webhook's URL. memberOwned says whether a member of the tenant has set it. Its error
+// completes a sentence that begins with "The URL".
 func (s *Sender) CheckURL(raw string, memberOwned bool) error {
 	if target, err := url.Parse(raw); err == nil {
 		if transport := s.transport(target.Scheme, memberOwned); transport != nil {
@@ -42,7 +44,8 @@ func (s *Sender) CheckURL(raw string, memberOwned bool) error {
 	return nil
 }
 
-// transport returns the transport of a URL scheme, nil for HTTP. Members do not publish to the operator's message broker.
+// transport returns the transport of a URL scheme, nil for HTTP. Members do not publish to the
+// operator's message broker.
 func (s *Sender) transport(scheme string, memberOwned bool) Transport {
 	if memberOwned && scheme != InspectScheme {
 		return nil
@@ -61,8 +64,9 @@ func deliver(ctx context.Context, transport Transport, job *Job, header http.Hea
 // InspectScheme is the scheme of the URL of a webhook whose events go to the Inspector: inspect: and nothing else.
 const InspectScheme = "inspect"
 
-// Inspector is the transport of webhooks whose events are only looked at. It verifies signatures as a receiver does, and stores nothing:
-// the attempt's record has the event, as with any receiver. It has no address, so nobody else can send to it.
+// Inspector is the transport of webhooks whose events are only looked at. It verifies signatures as a receiver
+// does, and stores nothing: the attempt's record has the event, as with any receiver. It has no address, so nobody
+// else can send to it.
 type Inspector struct{}
 
 // CheckURL implements Transport.

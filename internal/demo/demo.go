@@ -49,8 +49,8 @@ type demo struct {
 	secret   string
 }
 
-// Serve serves the app with sample data, on another port if the address is in use. It prints what it shows, and returns when the server
-// has stopped.
+// Serve serves the app with sample data, on another port if the address is in use. It prints what it shows, and
+// returns when the server has stopped.
 func Serve(ctx context.Context, app core.App, listening string, out io.Writer) error {
 	defer endOnHangup()()
 	d := &demo{app: app, out: out}
@@ -97,8 +97,8 @@ func Serve(ctx context.Context, app core.App, listening string, out io.Writer) e
 	}
 }
 
-// endOnHangup stops the program in order if its terminal closes or its output pipe breaks, so that the directory is deleted. The
-// returned function undoes this.
+// endOnHangup stops the program in order if its terminal closes or its output pipe breaks, so that the directory is
+// deleted. The returned function undoes this.
 func endOnHangup() (stop func()) {
 	gone, ended := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(gone, syscall.SIGHUP, syscall.SIGPIPE)

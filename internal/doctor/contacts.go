@@ -13,7 +13,8 @@ import (
 // maxNamed is how many contacts a finding names.
 const maxNamed = 3
 
-// contacts looks for contacts with text that is not valid UTF-8. An export contains it unchanged, and the tenant cannot be moved.
+// contacts looks for contacts with text that is not valid UTF-8. An export contains it unchanged, and the
+// tenant cannot be moved.
 func (x *examination) contacts() error {
 	rows, err := sqlite.Reader(x.data).Query("SELECT id, * FROM contacts ORDER BY rowid")
 	if err != nil {

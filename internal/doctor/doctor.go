@@ -1,5 +1,5 @@
-// Package doctor checks a data directory for problems and says how to fix them. It changes nothing, and the directory may be served
-// meanwhile.
+// Package doctor checks a data directory for problems and says how to fix them. It changes nothing, and the directory
+// may be served meanwhile.
 package doctor
 
 import (

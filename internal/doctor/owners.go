@@ -53,7 +53,8 @@ func ownerships() []ownership {
 	return list
 }
 
-// lost returns the FROM clause of the rows without an owner. A running server is still removing those of recently deleted records.
+// lost returns the FROM clause of the rows without an owner. A running server is still removing those of
+// recently deleted records.
 func (o *ownership) lost(hasTenant bool) string {
 	from := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, cmp.Or(o.key, "id"), o.owner)
 	if o.shared {

@@ -12,8 +12,8 @@ import (
 // restoreTestAge is how old the last restore test may be. There is one every night.
 const restoreTestAge = 3 * 24 * time.Hour
 
-// replica asks the process that serves the data directory, if any, about its replica. A data directory that was never replicated has
-// no finding.
+// replica asks the process that serves the data directory, if any, about its replica. A data directory that was never
+// replicated has no finding.
 func (x *examination) replica(ctx context.Context) error {
 	const check, advice = "replica", "see docs/growing.md; contactbase replica status has the details"
 	status, err := replica.RequestStatus(ctx, x.dir)

@@ -16,8 +16,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// partsSQL lists the parts of a database; wantedSQL lists those that ours must have: PocketBase's collection of users may be
-// deleted.
+// partsSQL lists the parts of a database; wantedSQL lists those that ours must have: PocketBase's collection of
+// users may be deleted.
 const (
 	partsSQL  = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"
 	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
@@ -43,7 +43,8 @@ func (x *examination) version() (current bool, err error) {
 	return true, nil
 }
 
-// schema compares the tables, indexes and triggers with those of a new directory, and with the indexes that the collections list.
+// schema compares the tables, indexes and triggers with those of a new directory, and with the indexes that the
+// collections list.
 func (x *examination) schema() error {
 	wanted, sources, err := reference()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package event owns the outbox, and the feed that clients read from it. The outbox has a row for each event. The row is written in the
-// transaction of the change, with the exact bytes that every receiver gets on every attempt.
+// Package event owns the outbox, and the feed that clients read from it. The outbox has a row for each event. The row
+// is written in the transaction of the change, with the exact bytes that every receiver gets on every attempt.
 package event
 
 import (

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// The feed of a tenant has the events that its webhooks receive, in the order of their commits, which is the order of their rows. A cursor is
-// the id of an event: the feed continues after that one.
+// The feed of a tenant has the events that its webhooks receive, in the order of their commits, which is the order of
+// their rows. A cursor is the id of an event: the feed continues after that one.
 
 // Limits of a page of the feed.
 const (
@@ -31,7 +31,8 @@ const Oldest = ""
 // Beginning is the cursor of a feed that has never had an event, without IDPrefix.
 const Beginning = "000000000000000"
 
-// ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from the tenant's feed.
+// ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from
+// the tenant's feed.
 var ErrCursorExpired = fault.New(fault.CursorExpired,
 	"Events after this cursor have been deleted. Request the current cursor without after, then read all contacts, then continue from that cursor.")
 
@@ -61,8 +62,8 @@ type Page struct {
 	More   bool   // whether there may already be events after Next
 }
 
-// startSQL returns the row after which the feed of the tenant ?1 continues at the cursor ?2, or NULL if a later event has been deleted.
-// The cursor of a feed that has never had an event is the beginning.
+// startSQL returns the row after which the feed of the tenant ?1 continues at the cursor ?2, or NULL if a later event
+// has been deleted. The cursor of a feed that has never had an event is the beginning.
 const (
 	beginning = "'" + Beginning + "'"
 
@@ -85,8 +86,8 @@ var (
 		upTo("?2") + " AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
 )
 
-// upTo returns the condition that a row is not after the row of an event. It holds for all rows if the event is NULL, and for none if the
-// event has been deleted.
+// upTo returns the condition that a row is not after the row of an event. It holds for all rows if the event is NULL,
+// and for none if the event has been deleted.
 func upTo(event string) string {
 	return " AND rowid <= CASE WHEN " + event + " IS NULL THEN 9223372036854775807 ELSE coalesce((SELECT rowid FROM `events` WHERE `id` = " + event + "), 0) END"
 }

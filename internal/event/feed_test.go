@@ -132,7 +132,8 @@ func last(ids []string) string {
 	return ids[len(ids)-1]
 }
 
-// Random events are written and deleted. From every cursor, a reader gets all later events in order, or ErrCursorExpired.
+// Random events are written and deleted. From every cursor, a reader gets all later events in order, or
+// ErrCursorExpired.
 func TestFeedIsComplete(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -26,7 +26,8 @@ type Query struct {
 	Wait   time.Duration // for the first event, if there is none yet
 }
 
-// ParseQuery checks the query parameters of a request for the feed. The error is a fault that names the invalid parameters.
+// ParseQuery checks the query parameters of a request for the feed. The error is a fault that names the
+// invalid parameters.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit}
 	if faults := parameters.Read(&q, values); len(faults) > 0 {

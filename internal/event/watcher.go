@@ -19,8 +19,9 @@ const (
 	// watchPause follows each query, so that one query covers a burst of commits.
 	watchPause = 2 * time.Millisecond
 
-	// maxSignals is how many subscriptions of a tenant have a signal at a time: other tenants' readers would wait behind thousands that run.
-	// After each pause at least minSignals get one, because a reader with a slow client takes its signal late.
+	// maxSignals is how many subscriptions of a tenant have a signal at a time: other tenants' readers would wait
+	// behind thousands that run. After each pause at least minSignals get one, because a reader with a slow client
+	// takes its signal late.
 	maxSignals = 64
 	minSignals = 4
 
@@ -34,7 +35,8 @@ var ErrTooManyReaders = &fault.Error{
 	Message: "Too many clients are waiting for events; close some connections, and try again shortly.",
 }
 
-// Watcher signals the subscriptions of a tenant when it has new events, a few at a time. A single query serves all subscriptions.
+// Watcher signals the subscriptions of a tenant when it has new events, a few at a time. A single query serves
+// all subscriptions.
 type Watcher struct {
 	app   core.App
 	upTo  func() *string // returns the id of the last visible event; nil, or returns nil, if all are visible
@@ -74,8 +76,8 @@ func NewWatcher(app core.App) *Watcher {
 	return w
 }
 
-// EndAt limits the visible events: upTo returns the id of the last one, or nil for all. It must be called before Run, and Wake after each
-// change of that event.
+// EndAt limits the visible events: upTo returns the id of the last one, or nil for all. It must be called before Run,
+// and Wake after each change of that event.
 func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 
 // Wake tells the watcher that events may have been committed. It never blocks.
@@ -127,8 +129,8 @@ func (s *Subscription) Close() {
 	w.count--
 }
 
-// Run signals subscriptions until End: after each Wake, and twice a second for events of other processes. Twice a second it also calls
-// changed, and signals all subscriptions if that returns true.
+// Run signals subscriptions until End: after each Wake, and twice a second for events of other processes. Twice a
+// second it also calls changed, and signals all subscriptions if that returns true.
 func (w *Watcher) Run(changed func() bool) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -178,7 +180,8 @@ func (w *Watcher) poll() (subscribed bool) {
 	return true
 }
 
-// pollAfter signals the subscriptions of tenants with events after seen, or all if seen is unknown. It returns the newest event.
+// pollAfter signals the subscriptions of tenants with events after seen, or all if seen is unknown. It returns
+// the newest event.
 func (w *Watcher) pollAfter(seen *string) (newest *string, err error) {
 	tx := sqlite.Direct(w.app.ConcurrentDB())
 	if newest, err = w.newest(tx); err != nil {
@@ -213,7 +216,8 @@ func (w *Watcher) newest(tx sqlite.Reader) (*string, error) {
 // Newest returns the id of the newest event, or "" if there is none.
 func Newest(tx sqlite.Reader) (string, error) { return sqlite.Value[string](tx, newestSQL) }
 
-// signal makes the subscriptions of the tenants due. If there are no tenants, the event seen last has been deleted, and all become due.
+// signal makes the subscriptions of the tenants due. If there are no tenants, the event seen last has been deleted,
+// and all become due.
 func (w *Watcher) signal(tenants []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

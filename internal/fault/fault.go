@@ -1,5 +1,5 @@
-// Package fault defines the error that a client receives: a code for programs, a sentence for people, and the invalid fields. Any
-// other error is a defect of this program or of what it runs on.
+// Package fault defines the error that a client receives: a code for programs, a sentence for people, and the invalid
+// fields. Any other error is a defect of this program or of what it runs on.
 package fault
 
 import (
@@ -117,8 +117,8 @@ type Field struct {
 	Message string `json:"message"`
 }
 
-// Fields maps field names to the errors in them. It is an error for the code that knows the kind of request, and turns it into
-// an Error.
+// Fields maps field names to the errors in them. It is an error for the code that knows the kind of request, and
+// turns it into an Error.
 type Fields map[string]Field
 
 // Error lists the invalid fields.

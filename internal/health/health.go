@@ -63,7 +63,8 @@ func NewMonitor(checks ...Check) *Monitor {
 	return m
 }
 
-// Reasons returns why the program is not ready, nothing if it is ready. It takes about 3 s at most; the result may be a second old.
+// Reasons returns why the program is not ready, nothing if it is ready. It takes about 3 s at most; the result
+// may be a second old.
 func (m *Monitor) Reasons() []Reason {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package idempotency remembers the response to a request with an idempotency key, so that a repetition of the request gets the same response and
-// has no effect.
+// Package idempotency remembers the response to a request with an idempotency key, so that a repetition of the
+// request gets the same response and has no effect.
 package idempotency
 
 import (
@@ -36,8 +36,8 @@ type Answer struct {
 	Contact  string // id of the contact in the body, with which the body is erased
 	Tenant   string // id of the tenant
 
-	// InboundRequest is the id of the inbound request whose result is the body's data, or "". Such a body is not stored again, and the response is
-	// deleted with the request.
+	// InboundRequest is the id of the inbound request whose result is the body's data, or "". Such a body is not
+	// stored again, and the response is deleted with the request.
 	InboundRequest string
 }
 
@@ -81,8 +81,8 @@ const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, `lo
 	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, `status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +
 	"`contact` = excluded.`contact`, `tenant` = excluded.`tenant`, `inboundRequest` = excluded.`inboundRequest`, `created` = excluded.`created`"
 
-// Remember returns the statements that store the response and make room for it in the tenant's quota. They belong in the transaction of the
-// request, so that a crash leaves both or neither.
+// Remember returns the statements that store the response and make room for it in the tenant's quota. They belong in
+// the transaction of the request, so that a crash leaves both or neither.
 func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time) ([]sqlite.Statement, error) {
 	body := a.Body
 	if a.InboundRequest != "" {
@@ -124,7 +124,8 @@ func Prune(tx core.App, limit int, now time.Time) (int, error) {
 // InFlight has the ids of the requests that are running in this process.
 type InFlight struct{ running sync.Map }
 
-// Begin claims an id, and returns the function that releases it. It returns false if another request has claimed the id.
+// Begin claims an id, and returns the function that releases it. It returns false if another request
+// has claimed the id.
 func (f *InFlight) Begin(id string) (end func(), ok bool) {
 	if _, taken := f.running.LoadOrStore(id, struct{}{}); taken {
 		return nil, false

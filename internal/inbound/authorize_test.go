@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// An admin may revoke access between a request's authorization and its transaction. Whether it was applied or rejected, it then
-// leaves nothing that would never be deleted.
+// An admin may revoke access between a request's authorization and its transaction. Whether it was applied or
+// rejected, it then leaves nothing that would never be deleted.
 func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

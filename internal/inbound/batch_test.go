@@ -17,8 +17,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A request does what its items would do in separate requests, in order, even if several items mean the same contact, are invalid,
-// or violate an admin's index or field.
+// A request does what its items would do in separate requests, in order, even if several items mean the same contact,
+// are invalid, or violate an admin's index or field.
 func TestCallIsTheSumOfItsItems(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*core.Collection){

@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Many deletions share a transaction, in their order among other items. The sweeper erases what is stored about the contacts.
+// Many deletions share a transaction, in their order among other items. The sweeper erases what is stored
+// about the contacts.
 func TestManyDeletions(t *testing.T) {
 	t.Parallel()
 	for _, related := range []bool{false, true} {

@@ -21,7 +21,8 @@ const (
 // headerHookSecret has the secret with which Asana signs later requests. Asana expects it back.
 const headerHookSecret = "X-Hook-Secret" //nolint:gosec // a header's name
 
-// Handshake is a request with which a sender checks that the owner of the address wants its requests. The response proves it by an echo.
+// Handshake is a request with which a sender checks that the owner of the address wants its requests. The response
+// proves it by an echo.
 type Handshake struct {
 	Sender string // whose kind of handshake it is
 	Kept   string // what may be stored of the request
@@ -29,8 +30,8 @@ type Handshake struct {
 	HookSecret, ContentType, Body string // of the response; HookSecret is a header, "" for none
 }
 
-// HandshakeOf returns the request as a handshake, nil if it is another request. body is nil unless the request is a POST. The error is a
-// *fault.Error for a handshake with a wrong token or a challenge that must not be echoed.
+// HandshakeOf returns the request as a handshake, nil if it is another request. body is nil unless the request is a
+// POST. The error is a *fault.Error for a handshake with a wrong token or a challenge that must not be echoed.
 func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error) {
 	query := r.URL.Query()
 	switch r.Method {
@@ -58,13 +59,15 @@ func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error)
 
 const plainText = "text/plain; charset=utf-8"
 
-// isEmpty reports whether a body has no contact: senders may send X-Hook-Secret as their own credential with each request.
+// isEmpty reports whether a body has no contact: senders may send X-Hook-Secret as their own credential
+// with each request.
 func isEmpty(body []byte) bool {
 	text := string(bytes.TrimSpace(body))
 	return text == "" || text == "{}"
 }
 
-// metaHandshake is that of Meta and of WebSub hubs (https://developers.facebook.com/docs/graph-api/webhooks/getting-started).
+// metaHandshake is that of Meta and of WebSub hubs
+// (https://developers.facebook.com/docs/graph-api/webhooks/getting-started).
 func metaHandshake(query url.Values, token string) (*Handshake, error) {
 	challenge := query.Get("hub.challenge")
 	shake := &Handshake{
@@ -88,8 +91,8 @@ func echoQuery(sender, parameter string, query url.Values) (*Handshake, error) {
 	}, checkChallenge(parameter, challenge)
 }
 
-// slackHandshake is that of Slack, and of monday.com, which sends nothing but the challenge. Of Slack's, the verification token is not
-// stored.
+// slackHandshake is that of Slack, and of monday.com, which sends nothing but the challenge. Of Slack's, the
+// verification token is not stored.
 func slackHandshake(body []byte) (*Handshake, error) {
 	if !bytes.Contains(body, []byte(`"challenge"`)) {
 		return nil, nil

@@ -21,15 +21,15 @@ import (
 // maxPeople is how many email addresses a stored body may have: two per item of the largest list.
 const maxPeople = 2 * payload.MaxItems
 
-// personDigest returns the digest by which requests with a contact's email address are found. The address itself must not outlive
-// the contact.
+// personDigest returns the digest by which requests with a contact's email address are found. The address itself must
+// not outlive the contact.
 func personDigest(tenantID, email string) string {
 	sum := sha256.Sum256([]byte(tenantID + "\x00" + search.FoldEmail(email)))
 	return hex.EncodeToString(sum[:])
 }
 
-// peopleIn returns the digests of the email addresses in any body, readable or not, because rejected requests are stored as well.
-// It stops after maxPeople + 1.
+// peopleIn returns the digests of the email addresses in any body, readable or not, because rejected requests are
+// stored as well. It stops after maxPeople + 1.
 func peopleIn(tenantID, contentType string, body []byte) []string {
 	seen := map[string]bool{}
 	var people []string
@@ -48,8 +48,8 @@ func peopleIn(tenantID, contentType string, body []byte) []string {
 	return people
 }
 
-// readings returns the texts that a body may stand for: unchanged, and without the escapes of forms and of JSON, which may contain
-// JSON as text.
+// readings returns the texts that a body may stand for: unchanged, and without the escapes of forms and of JSON,
+// which may contain JSON as text.
 func readings(contentType, body string) []string {
 	texts := []string{body}
 	if strings.Contains(contentType, "urlencoded") {

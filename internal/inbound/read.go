@@ -26,8 +26,8 @@ type write struct {
 	invalid  fault.Fields // why the changes cannot be written
 }
 
-// readOf checks the item's properties. Unknown ones are ignored with a warning. There may be tens of thousands, which are freed
-// here.
+// readOf checks the item's properties. Unknown ones are ignored with a warning. There may be tens of thousands,
+// which are freed here.
 func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Ignored || item.Action == contact.Delete {
@@ -95,8 +95,8 @@ func foreignRelations(app core.App, item payload.Item) (names []string, err erro
 	return names, err
 }
 
-// writeOf turns an item's properties into changes. Optional values that do not fit are left out with a warning: the contact matters more. The
-// errors of the others are in the result; the other error is a defect of this program.
+// writeOf turns an item's properties into changes. Optional values that do not fit are left out with a warning: the
+// contact matters more. The errors of the others are in the result; the other error is a defect of this program.
 func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
 	input, _, err := contact.CustomInput(app, extra)
 	if err != nil {

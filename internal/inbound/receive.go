@@ -1,5 +1,5 @@
-// Package inbound authenticates other systems' requests, applies them in a transaction, and stores them. Package payload reads their
-// bodies.
+// Package inbound authenticates other systems' requests, applies them in a transaction, and stores them. Package
+// payload reads their bodies.
 package inbound
 
 import (
@@ -31,8 +31,8 @@ type Request struct {
 	items       []readItem
 }
 
-// Read decodes, maps and checks a request. Do not call it in a transaction, for which all tenants wait: a large body takes long. The
-// error is a *fault.Error if the body is invalid.
+// Read decodes, maps and checks a request. Do not call it in a transaction, for which all tenants wait: a large body
+// takes long. The error is a *fault.Error if the body is invalid.
 func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Request, error) {
 	if webhook.unusable != nil {
 		return nil, fault.New(fault.ValidationFailed, "This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
@@ -76,9 +76,9 @@ type Receipt struct {
 	Request string // the id of the stored request
 }
 
-// Receive applies the request and stores it, in the caller's transaction. It never stores headers, which may contain the sender's
-// credentials. The error is ErrInvalidToken or tenant.ErrNotEnabled if the request may no longer be applied, and another *fault.Error if
-// all items failed; nothing is written then.
+// Receive applies the request and stores it, in the caller's transaction. It never stores headers, which may contain
+// the sender's credentials. The error is ErrInvalidToken or tenant.ErrNotEnabled if the request may no longer be
+// applied, and another *fault.Error if all items failed; nothing is written then.
 func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := r.webhook.authorize(tx); err != nil {
 		return nil, err

@@ -84,7 +84,8 @@ func (r *row) insert(tx core.App) (bool, error) {
 	return true, quota.Keep(tx, r.webhook.TenantID)
 }
 
-// Record stores a request that is not applied, such as a rejected one or a handshake, and its response. result encodes to JSON.
+// Record stores a request that is not applied, such as a rejected one or a handshake, and its response.
+// result encodes to JSON.
 func Record(ctx context.Context, app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -111,7 +112,8 @@ type Stored struct {
 	Erased      bool   `db:"erased"`
 }
 
-// FindRequest returns a stored request. The error is sql.ErrNoRows if there is none, and ErrErased if it has been erased.
+// FindRequest returns a stored request. The error is sql.ErrNoRows if there is none, and ErrErased if
+// it has been erased.
 func FindRequest(app core.App, id string) (*Stored, error) {
 	found := &Stored{}
 	err := app.DB().Select("inbound", "contentType", "body", "erased").From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(found)

@@ -10,7 +10,8 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// Ignored is the status of an item that asked for nothing that this webhook may do, or for the deletion of a contact that does not exist.
+// Ignored is the status of an item that asked for nothing that this webhook may do, or for the deletion of a contact
+// that does not exist.
 const Ignored contact.Status = "ignored"
 
 // Result is the result of one item.
@@ -132,8 +133,8 @@ func (r *Request) refusal(outcome *Outcome) error {
 	return refused
 }
 
-// maxDetails limits the details in a request's results, in bytes: the response is stored, and should have at most 256 KiB for a
-// thousand items.
+// maxDetails limits the details in a request's results, in bytes: the response is stored, and should have at most 256
+// KiB for a thousand items.
 const maxDetails = 64 << 10
 
 const leftOut = "details are omitted: there are too many"

@@ -40,8 +40,8 @@ const (
 `
 )
 
-// signedExample is a request that its sender has signed. Where a sender publishes no example, openssl has computed the signature:
-// printf CONTENT | openssl dgst -sha256 -hmac SECRET, with -binary and base64 for all but hex.
+// signedExample is a request that its sender has signed. Where a sender publishes no example, openssl has computed
+// the signature: printf CONTENT | openssl dgst -sha256 -hmac SECRET, with -binary and base64 for all but hex.
 type signedExample struct {
 	source  string
 	scheme  string

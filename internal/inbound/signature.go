@@ -120,11 +120,13 @@ func Schemes() []string {
 	return names
 }
 
-// VerifySignature checks that the request was signed with the secret by the scheme, or without one ("") by those that need no choice.
+// VerifySignature checks that the request was signed with the secret by the scheme, or without one ("") by those
+// that need no choice.
 //
-// Of the latter, only the first counts whose header the request has. Our own webhooks send two: during a rotation only
-// webhook-signature carries the old secret's signature, so that demanding both would cut off receivers that still have the old one.
-// Demanding both would not be safer, since an attacker who replays a request can omit a header.
+// Of the latter, only the first counts whose header the request has. Our own webhooks send two: during a
+// rotation only webhook-signature carries the old secret's signature, so that demanding both would cut off
+// receivers that still have the old one. Demanding both would not be safer, since an attacker who replays a
+// request can omit a header.
 func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, error) {
 	s := schemeOf(name, sent.Header)
 	if s == nil {
@@ -183,7 +185,8 @@ func schemeOf(name string, header http.Header) *scheme {
 	return nil
 }
 
-// unsigned returns the error for a request without the expected header. It names the scheme whose header the request has.
+// unsigned returns the error for a request without the expected header. It names the scheme whose
+// header the request has.
 func unsigned(header http.Header) error {
 	for _, s := range schemes {
 		if header.Get(s.header) != "" {

@@ -65,9 +65,9 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 	return webhook, nil
 }
 
-// authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have been deleted,
-// disabled or rotated, the tenant deleted, or its API access turned off. A superuser may replay requests of a disabled webhook. The
-// error is ErrInvalidToken, tenant.ErrNotEnabled or that of tenant.Writable.
+// authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have
+// been deleted, disabled or rotated, the tenant deleted, or its API access turned off. A superuser may replay
+// requests of a disabled webhook. The error is ErrInvalidToken, tenant.ErrNotEnabled or that of tenant.Writable.
 func (w *Webhook) authorize(tx core.App) error {
 	var row struct {
 		Valid      bool         `db:"valid"`
@@ -148,8 +148,8 @@ func (w *Webhook) Touch(tx core.App, now time.Time) error {
 	return nil
 }
 
-// RotateToken gives the webhook a new token, which credential.Minted reads from the returned record. The old one stops working
-// immediately.
+// RotateToken gives the webhook a new token, which credential.Minted reads from the returned record. The old one
+// stops working immediately.
 func RotateToken(app core.App, id string) (*core.Record, error) {
 	record, err := app.FindRecordById(CollectionName, id)
 	if err != nil {

@@ -67,8 +67,8 @@ func (f *Feed) Now(ctx context.Context) (cursor string, err error) {
 	return page.Cursor, nil
 }
 
-// Next returns the events after a cursor, and waits if there are none. It reports temporary errors to trouble and retries; it
-// returns any other error response as an *Error.
+// Next returns the events after a cursor, and waits if there are none. It reports temporary errors to trouble and
+// retries; it returns any other error response as an *Error.
 func (f *Feed) Next(ctx context.Context, cursor string, trouble func(error)) (*Page, error) {
 	query := url.Values{"after": {cursor}, "wait": {strconv.Itoa(waitSeconds)}}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {

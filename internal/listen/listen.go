@@ -1,5 +1,5 @@
-// Package listen delivers an installation's events to an address that the installation cannot reach: it reads the feed and posts
-// each event as a webhook would.
+// Package listen delivers an installation's events to an address that the installation cannot reach: it reads the
+// feed and posts each event as a webhook would.
 package listen
 
 import (
@@ -21,8 +21,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// Secret returns the secret that signs the events of this API key. It never changes, so that the verifying program can keep it in
-// its settings.
+// Secret returns the secret that signs the events of this API key. It never changes, so that the verifying program
+// can keep it in its settings.
 func Secret(key string) string {
 	return secret.Derive(key, "contactbase listen")
 }
@@ -42,8 +42,8 @@ type Run struct {
 	trouble  string // the last reported problem with the feed, "" for none
 }
 
-// Listen posts each event once, whatever the response, and prints it, until ctx ends. It returns an error if the feed cannot be read with
-// this key, or if the cursor cannot be stored.
+// Listen posts each event once, whatever the response, and prints it, until ctx ends. It returns an error if the feed
+// cannot be read with this key, or if the cursor cannot be stored.
 func (r *Run) Listen(ctx context.Context) error {
 	r.feed = &Feed{URL: r.URL, Key: r.Key, Client: &http.Client{}}
 	cursor, err := r.start(ctx)

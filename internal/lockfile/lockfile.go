@@ -1,6 +1,6 @@
-// Package lockfile provides file locks by which processes coordinate access to a data directory. A lock belongs to the open file and
-// ends with the process, even if it is killed. It uses flock (not fcntl, whose locks end when any other handle of the file is
-// closed), and LockFileEx on Windows.
+// Package lockfile provides file locks by which processes coordinate access to a data directory. A lock belongs to
+// the open file and ends with the process, even if it is killed. It uses flock (not fcntl, whose locks end when any
+// other handle of the file is closed), and LockFileEx on Windows.
 package lockfile
 
 import (
@@ -14,8 +14,8 @@ import (
 // ErrHeld means that another process, or another part of this one, holds the lock.
 var ErrHeld = errors.New("the lock is held")
 
-// Share takes a shared lock on a file, which it creates if needed, until release. It does not wait: the error is ErrHeld if another
-// process has the lock exclusively. The lock also ends when release is garbage collected: keep it.
+// Share takes a shared lock on a file, which it creates if needed, until release. It does not wait: the error is
+// ErrHeld if another process has the lock exclusively. The lock also ends when release is garbage collected: keep it.
 func Share(path string) (release func(), err error) { return lock(path, (*flock.Flock).TryRLock) }
 
 // Own takes the lock exclusively. The error is ErrHeld if anyone else holds it.

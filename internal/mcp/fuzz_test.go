@@ -8,7 +8,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// FuzzMessage posts any message. The response is one of JSON-RPC, with the id of the message if it has one, or an error of the API.
+// FuzzMessage posts any message. The response is one of JSON-RPC, with the id of the message if it has one, or an
+// error of the API.
 func FuzzMessage(f *testing.F) {
 	app := testkit.NewApp(f)
 	tenant := testkit.Record(f, app, "tenants", map[string]any{"name": "Acme", "apiEnabled": true, "rateLimit": 100_000_000})

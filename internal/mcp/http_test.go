@@ -107,8 +107,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Each message costs one request of the key's limit, which the API shares. A limited tool call returns an error; other messages are
-// rejected.
+// Each message costs one request of the key's limit, which the API shares. A limited tool call returns an error;
+// other messages are rejected.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// message is a client's message, with a token of ours instead of its id. The SDK reads numbers as floating-point, and would change
-// large integers; the response gets the id back byte for byte.
+// message is a client's message, with a token of ours instead of its id. The SDK reads numbers as floating-point, and
+// would change large integers; the response gets the id back byte for byte.
 type message struct {
 	raw   []byte
 	id    []byte // as sent; "null" if the protocol allows no such id

@@ -54,9 +54,9 @@ var (
 	}
 )
 
-// Protocol errors are JSON-RPC error objects, and every response has its message's id, byte for byte. Whatever its content, a
-// message costs one request of the key's limit and counts once. Over the limit, only a call that reaches its tool gets a tool
-// result.
+// Protocol errors are JSON-RPC error objects, and every response has its message's id, byte for byte. Whatever its
+// content, a message costs one request of the key's limit and counts once. Over the limit, only a call that reaches
+// its tool gets a tool result.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -1,5 +1,5 @@
-// Package mcp serves the API to language models: its Model Context Protocol tools call the API on their caller's behalf. The API
-// decides what a key may do, what it costs, and which requests are invalid.
+// Package mcp serves the API to language models: its Model Context Protocol tools call the API on their caller's
+// behalf. The API decides what a key may do, what it costs, and which requests are invalid.
 package mcp
 
 import (
@@ -32,7 +32,8 @@ type Caller struct {
 	called, asked *atomic.Bool
 }
 
-// Server answers clients' messages. It keeps no state about them, so that any process on the data directory can answer the next one.
+// Server answers clients' messages. It keeps no state about them, so that any process on the data directory can
+// answer the next one.
 type Server struct {
 	api     func() (http.Handler, error)
 	prefix  string // of the API's paths

@@ -22,7 +22,8 @@ const (
 	DefaultLinkDuration = time.Hour
 )
 
-// linkDomain is the domain of the links' email addresses, which PocketBase requires. Nothing can be sent to it (RFC 2606).
+// linkDomain is the domain of the links' email addresses, which PocketBase requires. Nothing can be sent
+// to it (RFC 2606).
 const linkDomain = "portal.invalid"
 
 // LinkOptions says what a portal link allows.
@@ -32,8 +33,8 @@ type LinkOptions struct {
 	Duration time.Duration // between MinLinkDuration and MaxLinkDuration
 }
 
-// Link opens a tenant's portal without a password until it expires. It is a member record of its own, so that deleting the record ends
-// the link.
+// Link opens a tenant's portal without a password until it expires. It is a member record of its own, so that
+// deleting the record ends the link.
 type Link struct {
 	ID      string // of the record
 	Token   string // an auth token, which PocketBase does not refresh
@@ -81,7 +82,8 @@ func linkAddress(app core.App, token string) string {
 	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/portal/#token=" + token
 }
 
-// RevokeLinks ends all portal links of a tenant, and returns how many there were. The error is sql.ErrNoRows if the tenant does not exist.
+// RevokeLinks ends all portal links of a tenant, and returns how many there were. The error is sql.ErrNoRows if the
+// tenant does not exist.
 func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked int, err error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return 0, err
@@ -105,8 +107,8 @@ func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked in
 	return revoked, nil
 }
 
-// PruneLinks deletes up to limit records of links that have expired, and returns how many it deleted. Nothing refers to them: a link
-// never signs in.
+// PruneLinks deletes up to limit records of links that have expired, and returns how many it deleted. Nothing refers
+// to them: a link never signs in.
 func PruneLinks(tx core.App, limit int, now time.Time) (int, error) {
 	result, err := tx.DB().NewQuery("DELETE FROM {{tenant_members}} WHERE rowid IN (" +
 		"SELECT rowid FROM {{tenant_members}} WHERE [[link]] = 1 AND [[expires]] != '' AND [[expires]] < {:now} LIMIT {:limit})").

@@ -1,4 +1,5 @@
-// Package member knows the people of a tenant: they sign in and manage its keys and webhooks themselves, without a superuser.
+// Package member knows the people of a tenant: they sign in and manage its keys and webhooks themselves,
+// without a superuser.
 package member
 
 import (

@@ -68,7 +68,8 @@ func countSignIns(signIns *prometheus.CounterVec) *hook.Handler[*core.RequestEve
 			}
 			err := e.Next()
 			collection, _ := e.App.FindCachedCollectionByNameOrId(e.Request.PathValue("collection"))
-			if collection == nil || collection.Name != CollectionName || errors.Is(err, apis.ErrMFA) { // a second method has to follow
+			// a second method has to follow
+			if collection == nil || collection.Name != CollectionName || errors.Is(err, apis.ErrMFA) {
 				return err
 			}
 			result := resultSucceeded

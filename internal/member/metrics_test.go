@@ -51,7 +51,8 @@ func TestMetrics(t *testing.T) {
 	got := testkit.Metrics(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	const failed, limited = "contactbase_member_sign_ins_total password failed", "contactbase_member_sign_ins_total password limited"
-	if got[failed] == 0 || got[limited] == 0 || got[failed]+got[limited] != 4 { // PocketBase decides which one is the first
+	// PocketBase decides which one is the first
+	if got[failed] == 0 || got[limited] == 0 || got[failed]+got[limited] != 4 {
 		t.Errorf("of 4 wrong passwords %v failed and %v were limited", got[failed], got[limited])
 	}
 	delete(got, failed)

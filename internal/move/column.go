@@ -40,8 +40,8 @@ func (d *database) columnsHere(t *table) (columns []column, err error) {
 	return columns, err
 }
 
-// columnsOf returns the columns of this installation that the archive's table has. The error names those that one of the two lacks:
-// only custom fields may be missing from an archive.
+// columnsOf returns the columns of this installation that the archive's table has. The error names those that one of
+// the two lacks: only custom fields may be missing from an archive.
 func (d *database) columnsOf(t *table) ([]column, error) {
 	names, err := sqlite.Values[string](d, "SELECT `name` FROM pragma_table_info(?, 'archive')", t.name)
 	if err != nil {

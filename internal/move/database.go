@@ -17,8 +17,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The database of an archive has the tenant's tables, in their own columns, and nothing else. The header's application id is format,
-// its user version the number of the newest migration.
+// The database of an archive has the tenant's tables, in their own columns, and nothing else. The header's
+// application id is format, its user version the number of the newest migration.
 const format = 0x43424131 // "CBA1"
 
 // Limits of an archive, in bytes, so that a hostile one cannot exhaust memory.
@@ -89,8 +89,8 @@ func uriOf(file, query string) string {
 
 func (d *database) close() error { return errors.Join(d.conn.Close(), d.pool.Close()) }
 
-// Query implements sqlite.Reader. Once the context has ended, the error is the context's: SQLite's own would look like one about the
-// data directory.
+// Query implements sqlite.Reader. Once the context has ended, the error is the context's: SQLite's own would look
+// like one about the data directory.
 func (d *database) Query(query string, args ...any) (*sql.Rows, error) {
 	rows, err := d.conn.QueryContext(d.ctx, query, args...)
 	return rows, d.explain(err)
@@ -115,8 +115,8 @@ func (d *database) explain(err error) error {
 	}
 }
 
-// create returns the statement that creates an archive's table with these columns. Columns accept any value: values are checked, and
-// never converted.
+// create returns the statement that creates an archive's table with these columns. Columns accept any value: values
+// are checked, and never converted.
 func (t *table) create(database string, columns []string) string {
 	key := t.key
 	if key == nil {

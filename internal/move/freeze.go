@@ -19,8 +19,8 @@ import (
 // drainInterval is the pause between two checks for deliveries in flight.
 const drainInterval = 100 * time.Millisecond
 
-// Freeze closes a tenant for writes, and reports whether it was open. It returns once all events have their deliveries, none of them
-// is in flight, and deleted contacts are erased.
+// Freeze closes a tenant for writes, and reports whether it was open. It returns once all events have their
+// deliveries, none of them is in flight, and deleted contacts are erased.
 func Freeze(ctx context.Context, app core.App, deliveries *store.Store, tenantID string) (changed bool, err error) {
 	// do the slow part before
 	if err := deliveries.CatchUp(ctx); err != nil {
@@ -50,8 +50,8 @@ func Freeze(ctx context.Context, app core.App, deliveries *store.Store, tenantID
 	return changed, err
 }
 
-// drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another process, records
-// when it has no claim of the tenant left; without an engine there are none.
+// drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another
+// process, records when it has no claim of the tenant left; without an engine there are none.
 func drain(ctx context.Context, app core.App, tenantID string) error {
 	for {
 		busy, err := tenant.ToDrain(sqlite.Direct(app.ConcurrentDB()))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzArchive overwrites bytes of an archive or of the database in it. An import into the installation that it comes from is always
-// refused: what the checks of the archive let through is a tenant that exists already.
+// FuzzArchive overwrites bytes of an archive or of the database in it. An import into the installation that it comes
+// from is always refused: what the checks of the archive let through is a tenant that exists already.
 func FuzzArchive(f *testing.F) {
 	s := newSource(f, 20)
 	s.freeze(f)

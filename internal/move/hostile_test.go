@@ -18,8 +18,8 @@ import (
 // The row of the archive that hostile changes modify.
 const one = " WHERE rowid = (SELECT max(rowid) - 1 FROM "
 
-// Anyone who knows the passphrase can write any database. It is rejected as a whole unless it is what an export writes and leads to
-// no rows of others.
+// Anyone who knows the passphrase can write any database. It is rejected as a whole unless it is what an export
+// writes and leads to no rows of others.
 var hostile = map[string]struct{ statements, says string }{
 	"a contact of another tenant":           {"UPDATE contacts SET tenant = '{resident}'" + one + "contacts)", "values of contacts.tenant refer to rows of tenants that do not exist or belong to another tenant"},
 	"a contact of no tenant":                {"UPDATE contacts SET tenant = ''" + one + "contacts)", "values of contacts.tenant"},

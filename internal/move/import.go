@@ -28,15 +28,17 @@ type Target struct {
 	Room       int64 // bytes that the archive's database may take in the data directory
 	Resume     bool  // continue an interrupted import, if any
 	Frozen     bool  // leave the tenant frozen
-	Trusted    bool  // believe the archive which webhooks of a tenant with members are the operator's; otherwise all become the members'
-	Progress   Progress
+	// believe the archive which webhooks of a tenant with members are the operator's; otherwise all
+	// become the members'
+	Trusted  bool
+	Progress Progress
 }
 
 // checkpoint is a checkpoint of an import: the next table, and how many of its rows have been written.
 type checkpoint struct{ step, row int }
 
-// Import checks the whole archive, then writes its rows in short transactions. The tenant is not served until the import is
-// complete. Each transaction also commits the checkpoint, from which an interrupted import continues.
+// Import checks the whole archive, then writes its rows in short transactions. The tenant is not served until the
+// import is complete. Each transaction also commits the checkpoint, from which an interrupted import continues.
 func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summary, err error) {
 	work, err := newWorkspace(g.App.DataDir())
 	if err != nil {
@@ -238,8 +240,8 @@ func (i *importing) write(at checkpoint, rows [][]any) error {
 	return nil
 }
 
-// The tenant is open to the import's own transactions only. A step advances the checkpoint, unless another process has; a table is
-// done with its last row.
+// The tenant is open to the import's own transactions only. A step advances the checkpoint, unless another process
+// has; a table is done with its last row.
 const (
 	openSQL  = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
 	closeSQL = "UPDATE `_moves` SET `open` = 0 WHERE `tenant` = ?1"

@@ -22,8 +22,9 @@ type contents struct {
 	rows         map[*table]int
 }
 
-// inspect checks that the archive's database is intact and has exactly the tables of this version. All rows must belong to the
-// tenant, values must fit their fields, and references must lead to rows in the archive. Both exports and imports check this.
+// inspect checks that the archive's database is intact and has exactly the tables of this version. All rows must
+// belong to the tenant, values must fit their fields, and references must lead to rows in the archive. Both exports
+// and imports check this.
 func (d *database) inspect() (*contents, error) {
 	if err := d.checkHeader(); err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func (r reference) values() string {
 	return "(" + from + ") v"
 }
 
-// checkHere looks for conflicts with other tenants here: ids and unique values of rows still to be imported, and references to
-// others' rows. from is the checkpoint.
+// checkHere looks for conflicts with other tenants here: ids and unique values of rows still to be imported, and
+// references to others' rows. from is the checkpoint.
 func (d *database) checkHere(c *contents, from checkpoint) error {
 	for step, t := range tables {
 		if step < from.step {
@@ -90,8 +90,8 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 	return nil
 }
 
-// checkAddresses looks for members, after a number of rows, whose email addresses other members here have. The error names one of
-// them, so that an admin can ask that person.
+// checkAddresses looks for members, after a number of rows, whose email addresses other members here have. The error
+// names one of them, so that an admin can ask that person.
 func (d *database) checkAddresses(after int) error {
 	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
 		"WHERE a.rowid > ? AND a.`email` <> '' ORDER BY a.rowid LIMIT 1", after)
@@ -122,8 +122,8 @@ func (d *database) checkTaken(t *table, after int) error {
 	return nil
 }
 
-// checkStrangers looks for references to rows that are here but not in the archive. References to a custom collection, whose rows an
-// archive does not contain, may lead to existing rows that belong to no tenant.
+// checkStrangers looks for references to rows that are here but not in the archive. References to a custom
+// collection, whose rows an archive does not contain, may lead to existing rows that belong to no tenant.
 func (d *database) checkStrangers(r reference) error {
 	const problem = "%d values of "
 	where := r.table.name + "." + r.column

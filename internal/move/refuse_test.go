@@ -68,7 +68,8 @@ func TestTakenAddress(t *testing.T) {
 	}
 }
 
-// A tenant with more records than the installation allows is refused before anything is written, with the flag that raises the bound.
+// A tenant with more records than the installation allows is refused before anything is written, with the flag that
+// raises the bound.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

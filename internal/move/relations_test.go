@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// related returns an installation where contacts refer to each other, to countries, which are shared, and to accounts, which belong
-// to tenants.
+// related returns an installation where contacts refer to each other, to countries, which are shared, and to
+// accounts, which belong to tenants.
 func related(t *testing.T, app core.App) core.App {
 	t.Helper()
 	contacts, err := app.FindCollectionByNameOrId("contacts")
@@ -39,8 +39,8 @@ func related(t *testing.T, app core.App) core.App {
 
 const germany, account = "germany00000000", "account00000000"
 
-// References to the tenant's own rows and to shared rows are imported. Those to another tenant's rows, or to missing rows, are
-// rejected.
+// References to the tenant's own rows and to shared rows are imported. Those to another tenant's rows, or to missing
+// rows, are rejected.
 func TestRelations(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

@@ -65,8 +65,8 @@ func (i *importing) stored(t *table, column string, value any) (any, error) {
 	return value, nil
 }
 
-// distrusts reports whether the webhooks may reach public addresses only. Somebody with the passphrase could have changed which ones
-// belong to the tenant's members.
+// distrusts reports whether the webhooks may reach public addresses only. Somebody with the passphrase could have
+// changed which ones belong to the tenant's members.
 func (i *importing) distrusts() bool {
 	return !i.Trusted && slices.ContainsFunc(tables, func(t *table) bool { return t.name == member.CollectionName && i.held.rows[t] > 0 })
 }

@@ -17,14 +17,15 @@ import (
 // MinPassphrase is the minimum length of a new archive's passphrase, in characters.
 const MinPassphrase = 12
 
-// WorkFactor is scrypt's work factor for new archives, and the largest that an import accepts: 256 MiB of memory and about a second.
+// WorkFactor is scrypt's work factor for new archives, and the largest that an import accepts: 256 MiB of memory
+// and about a second.
 const WorkFactor = 18
 
 // ErrPassphrase means that the passphrase is wrong or the archive was changed.
 var ErrPassphrase = errors.New("the passphrase does not open this archive: it is wrong, or the archive was changed")
 
-// seal writes the archive of a database: compressed with gzip, then encrypted and authenticated by age with a key that scrypt
-// derives from the passphrase. It returns the archive's SHA-256.
+// seal writes the archive of a database: compressed with gzip, then encrypted and authenticated by age with a key
+// that scrypt derives from the passphrase. It returns the archive's SHA-256.
 func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase string, workFactor int) (checksum string, err error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
@@ -46,8 +47,8 @@ func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase stri
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// unseal writes the database of an archive, at most room bytes, and returns the archive's SHA-256. Do not use the output if it
-// returns an error: the archive may be truncated or extended.
+// unseal writes the database of an archive, at most room bytes, and returns the archive's SHA-256. Do not use the
+// output if it returns an error: the archive may be truncated or extended.
 func unseal(ctx context.Context, to io.Writer, archive io.Reader, passphrase string, room int64) (checksum string, err error) {
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package move moves a tenant between installations: all its data in one file, with its ids, so that keys, addresses and cursors
-// keep working. The source is frozen before the export, the target until the import is complete.
+// Package move moves a tenant between installations: all its data in one file, with its ids, so that keys, addresses
+// and cursors keep working. The source is frozen before the export, the target until the import is complete.
 package move
 
 import (
@@ -29,8 +29,8 @@ type link struct {
 	past       bool // the row may have been deleted
 }
 
-// tables are an archive's tables in import order. Webhooks come after the events, which have been fanned out, and deliveries come
-// last.
+// tables are an archive's tables in import order. Webhooks come after the events, which have been fanned out, and
+// deliveries come last.
 var tables = archived()
 
 func archived() []*table {
@@ -59,7 +59,8 @@ var details = map[string]table{
 	"contacts": {
 		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
 	},
-	member.CollectionName: {from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid"}, // portal links stay
+	// portal links stay
+	member.CollectionName: {from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid"},
 	"_inboundPeople": {
 		from:  "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
 		links: []link{{column: "person", to: contact.CollectionName, past: true}},

@@ -44,8 +44,8 @@ func unsealed(t testing.TB, archive []byte) []byte {
 	return database
 }
 
-// sealed returns an archive of a database, followed by extra bytes in the compressed stream, as someone with the passphrase could
-// write it.
+// sealed returns an archive of a database, followed by extra bytes in the compressed stream, as someone with the
+// passphrase could write it.
 func sealed(t testing.TB, database, behind []byte) []byte {
 	t.Helper()
 	recipient, err := age.NewScryptRecipient(passphrase)

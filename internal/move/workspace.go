@@ -21,8 +21,8 @@ const (
 // errSwept means that another process took a new directory for one that a killed process left.
 var errSwept = errors.New("another process removed the temporary archive directory: run the command again")
 
-// workspace is a directory in the data directory with the tenant's secrets in plain text. Only the owner can read it, and it is
-// deleted after the move.
+// workspace is a directory in the data directory with the tenant's secrets in plain text. Only the owner can read it,
+// and it is deleted after the move.
 type workspace struct {
 	folder string
 	unlock func()
@@ -52,7 +52,8 @@ func newWorkspace(dataDir string) (*workspace, error) {
 func (w *workspace) database() string { return filepath.Join(w.folder, "archive.db") }
 
 func (w *workspace) remove() error {
-	_ = os.RemoveAll(w.folder) // while it is locked, so that no other process does; Windows keeps the lock until it is released
+	// while it is locked, so that no other process does; Windows keeps the lock until it is released
+	_ = os.RemoveAll(w.folder)
 	w.unlock()
 	return os.RemoveAll(w.folder)
 }

@@ -16,11 +16,13 @@ import (
 )
 
 const (
-	// failingFor and failingAttempts are how long and how often every attempt must fail before a webhook counts as failing.
+	// failingFor and failingAttempts are how long and how often every attempt must fail before a webhook
+	// counts as failing.
 	failingFor      = time.Hour
 	failingAttempts = 10
 
-	// The tenant gets a notice of a key this long before it expires. If both times have passed, it gets only the second notice.
+	// The tenant gets a notice of a key this long before it expires. If both times have passed, it gets only
+	// the second notice.
 	weeksBefore = 14 * 24 * time.Hour
 	dayBefore   = 24 * time.Hour
 
@@ -31,7 +33,8 @@ const (
 // open is the condition that the tenant t may get notices.
 var open = "t.`apiEnabled` = 1 AND " + tenant.WritableSQL("t.`id`")
 
-// find writes the notices of changes that happen outside our transactions, and returns them. If one search fails, it still runs the others.
+// find writes the notices of changes that happen outside our transactions, and returns them. If one search fails, it
+// still runs the others.
 func (s *Service) find(ctx context.Context, now time.Time) (found []Notice, failed error) {
 	for _, search := range []func(context.Context, time.Time) ([]Notice, error){s.failing, s.recovered, s.expiring, s.checked} {
 		notices, err := search(ctx, now)
@@ -65,9 +68,9 @@ func (s *Service) each(query string, scan func(*sql.Rows) error, args ...any) er
 	return sqlite.Each(sqlite.Direct(s.app.ConcurrentDB()), query, scan, args...)
 }
 
-// suspectsSQL returns the webhooks that have retries to make, were not changed since ?1, and have no notice that they fail. It hops from
-// webhook to webhook through the index of retried deliveries. attemptsSQL returns when the first of the webhook's attempts at these
-// deliveries since ?2 was made, and how many there were.
+// suspectsSQL returns the webhooks that have retries to make, were not changed since ?1, and have no notice that they
+// fail. It hops from webhook to webhook through the index of retried deliveries. attemptsSQL returns when the first
+// of the webhook's attempts at these deliveries since ?2 was made, and how many there were.
 var (
 	suspectsSQL = "WITH RECURSIVE retried(`webhook`) AS (SELECT min(`webhook`) FROM `deliveries` INDEXED BY `idx_deliveries_retried` " +
 		"WHERE `status` = 'pending' AND `attempts` > 0 " +
@@ -131,7 +134,8 @@ func (s *Service) recovered(_ context.Context, now time.Time) (found []Notice, e
 	return found, err
 }
 
-// webhooks returns a notice for each row of a query: id, tenant, name and URL of the webhook, and episode and time of its last notice.
+// webhooks returns a notice for each row of a query: id, tenant, name and URL of the webhook, and episode and time
+// of its last notice.
 func (s *Service) webhooks(kind event.Kind, query string, args ...any) (notices []Notice, err error) {
 	err = s.each(query, func(rows *sql.Rows) error {
 		n := Notice{Kind: kind}

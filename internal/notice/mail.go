@@ -23,11 +23,12 @@ const (
 	sendTimeout = 60 * time.Second
 	// maxSending is how many mails may wait for a mail server that does not answer.
 	maxSending = 3
-	// stopTimeout is how long a stop waits for a mail that is being sent, which would otherwise be sent again after the start.
+	// stopTimeout is how long a stop waits for a mail that is being sent, which would otherwise be sent
+	// again after the start.
 	stopTimeout = 3 * time.Second
 
-	// A mail is tried again after firstPause, doubled each time up to maxPause, until its notices are givenUpAfter old. The pause begins before
-	// an attempt, so that a crash repeats a mail once.
+	// A mail is tried again after firstPause, doubled each time up to maxPause, until its notices are givenUpAfter
+	// old. The pause begins before an attempt, so that a crash repeats a mail once.
 	firstPause   = 2 * time.Minute
 	maxPause     = time.Hour
 	givenUpAfter = 3 * 24 * time.Hour
@@ -45,8 +46,9 @@ const (
 var errTimeout = errors.New("the mail server did not respond in time")
 
 const (
-	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: a failed mail, or a new one for unsent
-	// notices. Notices that are not urgent wait while another mail of the recipient is unfinished, or is younger than ?2.
+	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: a failed mail, or a
+	// new one for unsent notices. Notices that are not urgent wait while another mail of the recipient is unfinished,
+	// or is younger than ?2.
 	pickSQL = "SELECT m.`mail`, m.`recipient`, m.`attempts` FROM `_noticeMails` m WHERE m.`done` = '' AND m.`due` <= ?1 AND (m.`mail` != '' OR m.`urgent` " +
 		"OR NOT EXISTS (SELECT 1 FROM `_noticeMails` o WHERE o.`recipient` = m.`recipient` AND o.`mail` != '' AND (o.`done` = '' OR o.`done` > ?2))) " +
 		"ORDER BY m.`urgent` DESC, m.`due` LIMIT 1"
@@ -82,7 +84,8 @@ func (s *Service) sendDue(ctx context.Context) error {
 	return nil
 }
 
-// send sends a mail, and returns an error if the mail server refuses it or takes too long. If it accepts the mail after all, that counts.
+// send sends a mail, and returns an error if the mail server refuses it or takes too long. If it accepts the mail
+// after all, that counts.
 func (s *Service) send(ctx context.Context, c claim, message *mailer.Message) error {
 	result := make(chan error, 1)
 	go func() {

@@ -1,9 +1,10 @@
-// Package notice notifies people and programs when a webhook fails, is disabled or works again, when a key expires, and when the program
-// needs its operator.
+// Package notice notifies people and programs when a webhook fails, is disabled or works again, when a key expires,
+// and when the program needs its operator.
 //
-// A notice is a row of `_notices`, written in the transaction that changes the state, so that it exists once for each change. The same
-// transaction writes an event, which webhooks and readers of the feed get if they ask for its kind, and a row of `_noticeMails` for each
-// recipient. Service finds the changes that happen in no transaction, and sends the mails.
+// A notice is a row of `_notices`, written in the transaction that changes the state, so that it exists once for
+// each change. The same transaction writes an event, which webhooks and readers of the feed get if they ask for its
+// kind, and a row of `_noticeMails` for each recipient. Service finds the changes that happen in no transaction,
+// and sends the mails.
 package notice
 
 import (
@@ -77,16 +78,16 @@ func newWebhook(id, name, address string) *Webhook {
 func (n *Notice) urgent() bool { return n.Tenant == "" || n.Kind == event.WebhookDisabled }
 
 const (
-	// needlessSQL reports whether there is a notice of the kind ?1, the subject ?2 and the episode ?3, or the tenant ?4 or the subject has been
-	// deleted: nothing would delete the rows of a tenant that is gone.
+	// needlessSQL reports whether there is a notice of the kind ?1, the subject ?2 and the episode ?3, or the tenant
+	// ?4 or the subject has been deleted: nothing would delete the rows of a tenant that is gone.
 	needlessSQL = "SELECT EXISTS (SELECT 1 FROM `_notices` WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3) OR ?4 != '' AND NOT EXISTS (" +
 		"SELECT 1 FROM `tenants` t WHERE t.`id` = ?4 AND (EXISTS (SELECT 1 FROM `webhooks` w WHERE w.`id` = ?2 AND w.`tenant` = t.`id`) OR " +
 		"EXISTS (SELECT 1 FROM `api_keys` k WHERE k.`id` = ?2 AND k.`tenant` = t.`id`)))"
 
 	insertSQL = "INSERT OR IGNORE INTO `_notices` (`id`, `kind`, `subject`, `episode`, `tenant`, `data`, `created`, `ended`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
-	// mailsSQL adds the recipients of the notice ?1: the admins of the tenant ?2, or the superusers without one. ?5 is when daily mails
-	// are due, and ?4 when others are.
+	// mailsSQL adds the recipients of the notice ?1: the admins of the tenant ?2, or the superusers without one. ?5
+	// is when daily mails are due, and ?4 when others are.
 	mailsSQL = "INSERT OR IGNORE INTO `_noticeMails` (`notice`, `recipient`, `urgent`, `due`) " +
 		"SELECT ?1, `id`, ?3, iif(`notify` = 'daily', ?5, ?4) FROM `" + member.CollectionName + "` " +
 		"WHERE `tenant` = ?2 AND `role` = '" + member.RoleAdmin + "' AND `link` = 0 AND `notify` != 'never' " +
@@ -94,8 +95,8 @@ const (
 		"WHERE ?2 = '' AND `email` != '" + core.DefaultInstallerEmail + "'"
 )
 
-// Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the notice exists, or its tenant
-// or subject no longer does. A tenant that accepts no writes gets no event.
+// Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the
+// notice exists, or its tenant or subject no longer does. A tenant that accepts no writes gets no event.
 func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, error) {
 	needless, err := sqlite.Value[bool](tx, needlessSQL, string(n.Kind), n.Subject, n.Episode, n.Tenant)
 	if err != nil || needless {
@@ -139,7 +140,8 @@ func nextDigest(now time.Time) time.Time {
 
 const enabledSQL = "SELECT `tenant`, `name`, `url` FROM `webhooks` WHERE `id` = ? AND `disabled` = 0"
 
-// Disabled returns the statements that write the notice that the program disables a webhook, and none if it is disabled.
+// Disabled returns the statements that write the notice that the program disables a webhook, and none
+// if it is disabled.
 func Disabled(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlite.Statement, error) {
 	n := Notice{Kind: event.WebhookDisabled, Subject: webhook, Episode: stamp.Stored(now)}
 	err := sqlite.Each(tx, enabledSQL, func(rows *sql.Rows) error {

@@ -302,8 +302,8 @@ func (r *receiver) got() []string {
 	return slices.Clone(r.types)
 }
 
-// A webhook that the program disables is noticed in the same transaction, once. The event reaches the webhooks and the readers of the feed
-// that name its kind, and no others. A webhook that a person disables is not noticed.
+// A webhook that the program disables is noticed in the same transaction, once. The event reaches the webhooks and
+// the readers of the feed that name its kind, and no others. A webhook that a person disables is not noticed.
 func TestDisabledByTheProgram(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewDeliveringApp(t)

@@ -27,7 +27,8 @@ const (
 	kept = 30 * 24 * time.Hour
 )
 
-// Service finds the causes of notices, and sends the mails, in two loops: a mail server that hangs must not delay the notices.
+// Service finds the causes of notices, and sends the mails, in two loops: a mail server that hangs must not
+// delay the notices.
 type Service struct {
 	app    core.App
 	checks []Check
@@ -42,7 +43,8 @@ type Service struct {
 	mails   *prometheus.CounterVec
 }
 
-// New returns a service that does nothing before Start. The operator gets a notice when a check begins to fail. wake is called when there are new events.
+// New returns a service that does nothing before Start. The operator gets a notice when a check begins to fail. wake
+// is called when there are new events.
 func New(app core.App, checks []Check, wake func()) *Service {
 	s := &Service{
 		app: app, checks: checks, wake: wake, now: time.Now, sending: make(chan struct{}, maxSending), timeout: sendTimeout,

@@ -1,9 +1,10 @@
-// Package order names when the program's handlers run: while it opens the data directory, starts, answers a request, backs up and stops.
-// The linter's arrows point from internal/app to the packages that bind handlers, so the names are in a package of their own.
+// Package order names when the program's handlers run: while it opens the data directory, starts, answers a request,
+// backs up and stops. The linter's arrows point from internal/app to the packages that bind handlers, so the names
+// are in a package of their own.
 //
-// In each list, handlers run from top to bottom. A handler "around the rest" also acts, or only acts, after all others have ended.
-// PocketBase's own handlers run between the lists. A test prints all phases, with who binds to them, and compares them with
-// docs/architecture.md.
+// In each list, handlers run from top to bottom. A handler "around the rest" also acts, or only acts, after all
+// others have ended. PocketBase's own handlers run between the lists. A test prints all phases, with who binds to
+// them, and compares them with docs/architecture.md.
 package order
 
 import (
@@ -19,13 +20,15 @@ const (
 	// DirectoryBackedUp makes a backup if PocketBase is about to migrate its own tables.
 	DirectoryBackedUp
 
-	// Opened is around PocketBase, which opens the databases: the pools get their limits, and leftovers of killed commands are removed.
+	// Opened is around PocketBase, which opens the databases: the pools get their limits, and leftovers of killed
+	// commands are removed.
 	Opened = 0
 )
 
 // Start: the server starts.
 const (
-	// SocketInherited takes the socket of systemd. It is around the rest: systemd learns that the server is ready, and its watchdog starts.
+	// SocketInherited takes the socket of systemd. It is around the rest: systemd learns that the server is ready,
+	// and its watchdog starts.
 	SocketInherited = -10000 + iota
 	// StartAwaited is around the rest: a signal to stop waits for the end of the start.
 	StartAwaited
@@ -34,7 +37,8 @@ const (
 	// ReplicaStarts begins to replicate, before anything is written.
 	ReplicaStarts
 
-	// Serving registers routes and middleware, opens the port, and around PocketBase starts the workers. Handlers without a phase run here.
+	// Serving registers routes and middleware, opens the port, and around PocketBase starts the workers. Handlers
+	// without a phase run here.
 	Serving = 0
 
 	// PublicFiles serves files at all paths that have no route. PocketBase has started its schedule.
@@ -95,7 +99,8 @@ const (
 	LocksReleased
 	// ReplicaEnds is around the rest: the replica receives the last writes, after the databases were closed.
 	ReplicaEnds
-	// WaitsEnd ends what waits for others: an upgrade, the watch for a restore, clients that wait for events. The time to stop begins.
+	// WaitsEnd ends what waits for others: an upgrade, the watch for a restore, clients that wait for events. The
+	// time to stop begins.
 	WaitsEnd
 	// SocketHandedOver lets connections that were not accepted wait for the next server.
 	SocketHandedOver
@@ -107,7 +112,8 @@ const (
 
 // End: no request runs any more, and PocketBase still writes its log.
 const (
-	// WorkersEnd stops the workers, and writes what was counted. PocketBase writes its log next, then closes the databases.
+	// WorkersEnd stops the workers, and writes what was counted. PocketBase writes its log next, then
+	// closes the databases.
 	WorkersEnd = -5000
 )
 

@@ -102,7 +102,8 @@ func bound(t *testing.T) map[string]map[string]bool {
 	return users
 }
 
-// phaseOf returns the phase that a part of the source binds to or names, "" for none. It is not ok for a handler with another priority.
+// phaseOf returns the phase that a part of the source binds to or names, "" for none. It is not ok for a handler with
+// another priority.
 func phaseOf(node ast.Node) (phase string, ok bool) {
 	switch n := node.(type) {
 	case *ast.SelectorExpr:

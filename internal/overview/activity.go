@@ -24,7 +24,8 @@ type AttemptStep struct {
 	Times
 }
 
-// Times are the median and the 95th percentile of the receiver's response times, in milliseconds; nil without responses.
+// Times are the median and the 95th percentile of the receiver's response times, in milliseconds; nil
+// without responses.
 type Times struct {
 	P50 *int64 `json:"p50Ms"`
 	P95 *int64 `json:"p95Ms"`

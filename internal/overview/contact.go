@@ -51,7 +51,8 @@ type ContactDelivery struct {
 	Created     string  `json:"created" db:"created"`
 }
 
-// HistoryOf returns the last 50 events of a contact with their deliveries. The error is sql.ErrNoRows if the contact does not exist.
+// HistoryOf returns the last 50 events of a contact with their deliveries. The error is sql.ErrNoRows if the
+// contact does not exist.
 func HistoryOf(app core.App, contactID string) (*ContactHistory, error) {
 	var found struct {
 		ContactName
@@ -63,7 +64,8 @@ func HistoryOf(app core.App, contactID string) (*ContactHistory, error) {
 	if err == nil {
 		err = app.DB().Select("id", "type", "contact", "created").From("events").
 			Where(dbx.HashExp{"contact": contactID}).
-			AndWhere(dbx.NewExp("+[[tenant]] = {:tenant}", dbx.Params{"tenant": found.Tenant})). // not by the index of the tenant
+			// not by the index of the tenant
+			AndWhere(dbx.NewExp("+[[tenant]] = {:tenant}", dbx.Params{"tenant": found.Tenant})).
 			OrderBy("rowid DESC").Limit(maxContactEvents).All(&history.Events)
 	}
 	if err == nil {

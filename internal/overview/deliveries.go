@@ -24,7 +24,8 @@ const (
 	maxRead = 1_000
 	// maxScan is how many deliveries are scanned for a page of a filter that has no index: a type, and most statuses.
 	maxScan = 20_000
-	// maxSorted is how many pending deliveries are sorted. If there are more, the page scans all deliveries of the webhook instead.
+	// maxSorted is how many pending deliveries are sorted. If there are more, the page scans all deliveries of
+	// the webhook instead.
 	maxSorted = 5_000
 )
 
@@ -112,7 +113,8 @@ func scanDeliveries(app core.App, q Query, limit int64) (*Page, error) {
 	return newPage(groups, q.Limit, more, q.last), nil
 }
 
-// newPage returns the page of the first groups. There may be more groups up to the end of the scan, and deliveries after that.
+// newPage returns the page of the first groups. There may be more groups up to the end of the scan, and
+// deliveries after that.
 func newPage(groups [][]Delivery, limit int, more bool, end *Delivery) *Page {
 	page := &Page{Deliveries: []Delivery{}}
 	if len(groups) > limit {
@@ -131,8 +133,8 @@ func newPage(groups [][]Delivery, limit int, more bool, end *Delivery) *Page {
 	return page
 }
 
-// chooseIndex returns the partial index of the status, or "" if there is none. The index of pending deliveries does not have the order of the
-// list, so it is used only if there are few.
+// chooseIndex returns the partial index of the status, or "" if there is none. The index of pending deliveries does
+// not have the order of the list, so it is used only if there are few.
 func (q Query) chooseIndex(app core.App) (string, error) {
 	if q.Status != delivery.StatusPending {
 		return indexOf[q.Status], nil
@@ -149,8 +151,8 @@ func (q Query) chooseIndex(app core.App) (string, error) {
 	return indexOf[q.Status], nil
 }
 
-// scanEnd returns the last delivery to scan for a filter that has no index, after so many others. It returns nil if there is no limit, or if
-// there are fewer deliveries.
+// scanEnd returns the last delivery to scan for a filter that has no index, after so many others. It returns nil if
+// there is no limit, or if there are fewer deliveries.
 func (q Query) scanEnd(app core.App, limit int64) (*Delivery, error) {
 	if q.Contact != "" || q.Type == "" && (q.Status == "" || q.index != "") {
 		return nil, nil
@@ -249,15 +251,16 @@ func (q Query) filter(query *dbx.SelectQuery) error {
 			return err
 		}
 		query.AndWhere(dbx.NewExp(
-			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})", // the index serves the first condition
+			// the index serves the first condition
+			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})",
 			dbx.Params{"created": created, "id": id},
 		))
 	}
 	return nil
 }
 
-// contactsOf returns the ids that a text may mean: itself, and if it is an email address, those of the tenant's contacts that have it. A
-// deleted contact is found only by its id.
+// contactsOf returns the ids that a text may mean: itself, and if it is an email address, those of the tenant's
+// contacts that have it. A deleted contact is found only by its id.
 func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	ids := []any{text}
 	if !strings.Contains(text, "@") {

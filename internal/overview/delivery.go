@@ -15,11 +15,12 @@ import (
 // Details is a delivery with its URL and body, and the times of its next attempts.
 type Details struct {
 	Delivery
-	Webhook  string   `json:"webhook" db:"webhook"`
-	URL      string   `json:"url" db:"url"`
-	Body     string   `json:"body" db:"payload"` // the exact body, unless it was erased
-	Upcoming []string `json:"upcoming" db:"-"`   // times of the attempts that are left if each fails, the next one first; none while the webhook is disabled
-	Disabled bool     `json:"-" db:"disabled"`   // whether the webhook is
+	Webhook string `json:"webhook" db:"webhook"`
+	URL     string `json:"url" db:"url"`
+	Body    string `json:"body" db:"payload"` // the exact body, unless it was erased
+	// times of the attempts that are left if each fails, the next one first; none while the webhook is disabled
+	Upcoming []string `json:"upcoming" db:"-"`
+	Disabled bool     `json:"-" db:"disabled"` // whether the webhook is
 }
 
 // DeliveryDetails returns a delivery. The error is sql.ErrNoRows if it does not exist.

@@ -14,7 +14,8 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// maxFiltered is the number of a tenant's last events that a filter is tried with, and maxFilteredBytes how long they may be together.
+// maxFiltered is the number of a tenant's last events that a filter is tried with, and maxFilteredBytes how long
+// they may be together.
 const (
 	maxFiltered      = 100
 	maxFilteredBytes = 4 << 20
@@ -50,7 +51,8 @@ func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err
 // noticeFields are the fields in the data of events that are not about contacts.
 var noticeFields = []string{"webhook", "key", "expires", "reason"}
 
-// UnknownNames returns the names in a valid filter that no event has: fields that neither contacts nor notices have, and unknown event types.
+// UnknownNames returns the names in a valid filter that no event has: fields that neither contacts nor notices have,
+// and unknown event types.
 func UnknownNames(app core.App, text string) (unknown []string, err error) {
 	fields, err := contact.Names(app)
 	if err != nil {
@@ -69,7 +71,8 @@ func UnknownNames(app core.App, text string) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// PreviewFilter tries a filter on the last 100 events of a tenant, pings excepted, and on the payload of one event, nil for none.
+// PreviewFilter tries a filter on the last 100 events of a tenant, pings excepted, and on the payload of one
+// event, nil for none.
 func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []byte) (*FilterPreview, error) {
 	preview := &FilterPreview{}
 	if payload != nil {
@@ -85,7 +88,8 @@ func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []by
 	return preview, nil
 }
 
-// tryRecent tries a filter on the last events of a tenant, until it has taken as many steps or read as many bytes as one event may cost.
+// tryRecent tries a filter on the last events of a tenant, until it has taken as many steps or read as many bytes as
+// one event may cost.
 func (p *FilterPreview) tryRecent(app core.App, f *filter.Filter, tenantID string) error {
 	rows, err := app.ConcurrentDB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
 		Bind(dbx.Params{"tenant": tenantID, "ping": string(event.WebhookPing), "limit": maxFiltered}).Rows()

@@ -42,8 +42,9 @@ CROSS JOIN events e ON e.id = d.event
 WHERE a.started >= {:since} AND a.id > {:after}
 ORDER BY a.id DESC LIMIT {:limit}`
 
-// Inspect returns the last 100 requests of finished attempts to the webhook in the last 24 hours, the oldest first. It starts after the
-// attempt with the id after; "" stands for the first. The error is sql.ErrNoRows if the webhook does not exist.
+// Inspect returns the last 100 requests of finished attempts to the webhook in the last 24 hours, the oldest
+// first. It starts after the attempt with the id after; "" stands for the first. The error is sql.ErrNoRows if the
+// webhook does not exist.
 func Inspect(app core.App, webhook, after string, now time.Time) ([]Inspected, error) {
 	var exists int
 	err := app.DB().NewQuery("SELECT 1 FROM {{webhooks}} WHERE [[id]] = {:webhook}").Bind(dbx.Params{"webhook": webhook}).Row(&exists)

@@ -59,11 +59,13 @@ type ProblemKind string
 
 // The kinds of problems.
 const (
-	NotReady        ProblemKind = "not_ready"         // a check of the program fails: the name is that of the check, the detail is the reason
-	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // see activity.Failing; the counts are of its last hour
-	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours, without pings
-	KeyExpires      ProblemKind = "key_expires"       // within two weeks, and it was not rotated
+	// a check of the program fails: the name is that of the check, the detail is the reason
+	NotReady        ProblemKind = "not_ready"
+	WebhookDisabled ProblemKind = "webhook_disabled" // the detail is the reason
+	WebhookFailing  ProblemKind = "webhook_failing"  // see activity.Failing; the counts are of its last hour
+	// the count is the number of deliveries that failed in the last 24 hours, without pings
+	DeliveriesLost ProblemKind = "deliveries_failed"
+	KeyExpires     ProblemKind = "key_expires" // within two weeks, and it was not rotated
 )
 
 const (
@@ -71,8 +73,8 @@ const (
 	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// ReadLanding returns the content of the first page: the activity of the span, and current problems, of a tenant or of all if the id is "". The
-// caller adds the problems of the kind NotReady.
+// ReadLanding returns the content of the first page: the activity of the span, and current problems, of a tenant or
+// of all if the id is "". The caller adds the problems of the kind NotReady.
 func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Time) (*Landing, error) {
 	attempts, err := activity.OfWebhooks(app, tenantID, span)
 	if err != nil {
@@ -169,7 +171,8 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 	return problems, nil
 }
 
-// failingWebhooks returns the enabled webhooks that are failing, or have deliveries that failed since that time and were not recovered.
+// failingWebhooks returns the enabled webhooks that are failing, or have deliveries that failed since that time and
+// were not recovered.
 func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem, error) {
 	webhooks, err := activity.FailingWebhooks(app, tenantID, since, maxProblems+1)
 	if err != nil {

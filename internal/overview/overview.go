@@ -1,5 +1,5 @@
-// Package overview reads what the dashboard shows about many records: counts, the health of webhooks, and lists of deliveries. Every query
-// reads a limited number of rows, so that it takes no longer in a busy installation.
+// Package overview reads what the dashboard shows about many records: counts, the health of webhooks, and lists of
+// deliveries. Every query reads a limited number of rows, so that it takes no longer in a busy installation.
 package overview
 
 import (
@@ -167,7 +167,8 @@ func UsageOf(app core.App, tenantID string) (*Usage, error) {
 	return &Usage{StoredBytes: stored, StoredLimit: quota.Limit, ImportBytes: imported, ImportLimit: imports.Quota}, err
 }
 
-// countOf returns the query that counts the rows of {:tenant} in a table up to {:cap}. The index on the tenant is enough for it.
+// countOf returns the query that counts the rows of {:tenant} in a table up to {:cap}. The index on the tenant
+// is enough for it.
 func countOf(table string) string {
 	return "(SELECT COUNT(*) FROM (SELECT 1 FROM {{" + table + "}} WHERE [[tenant]] = {:tenant} LIMIT {:cap}))"
 }

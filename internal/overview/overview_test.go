@@ -43,8 +43,8 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// rows saves 451 events and their deliveries to a new webhook. Three differ from the others: the newest, the one after 200 others, and the
-// oldest. A hundred are created in the same millisecond.
+// rows saves 451 events and their deliveries to a new webhook. Three differ from the others: the newest, the one
+// after 200 others, and the oldest. A hundred are created in the same millisecond.
 func rows(t *testing.T, app core.App, few, many [2]string) (webhook string) {
 	t.Helper()
 	tenant := testkit.Tenant(t, app, few[0]+few[1]+many[1])
@@ -78,8 +78,8 @@ func listed(t *testing.T, app core.App, q overview.Query, among int64) (found st
 	}
 }
 
-// A filter without an index scans a limited number of deliveries for each page, and misses none. Pending and failed deliveries are found on
-// the first page.
+// A filter without an index scans a limited number of deliveries for each page, and misses none. Pending and failed
+// deliveries are found on the first page.
 func TestFilterWithoutIndex(t *testing.T) {
 	t.Parallel()
 	const updated, deleted = "contact.updated", "contact.deleted"

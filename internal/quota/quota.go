@@ -19,8 +19,8 @@ import (
 const Limit = 64 << 20
 
 const (
-	// rowBytes is what a row counts in addition to its content, for its other columns and the indexes. The triggers that count use the same
-	// number.
+	// rowBytes is what a row counts in addition to its content, for its other columns and the indexes. The triggers
+	// that count use the same number.
 	rowBytes = 384
 
 	// maxEvicted is the most rows that a write evicts which stores more: it shares the writer. Trim evicts the others.
@@ -44,9 +44,10 @@ func Used(tx sqlite.Reader, tenantID string) (int64, error) {
 	return used, nil
 }
 
-// evictableSQL returns the first ?2 rows to evict: the tenant's oldest requests, except the latest ?3, and then its oldest responses. Requests
-// are first because anyone who knows the URL of an inbound webhook can send them, while clients rely on remembered responses. SQLite knows
-// the octet_length of a text without reading it. The triggers that count use the same sizes.
+// evictableSQL returns the first ?2 rows to evict: the tenant's oldest requests, except the latest ?3, and then its
+// oldest responses. Requests are first because anyone who knows the URL of an inbound webhook can send them, while
+// clients rely on remembered responses. SQLite knows the octet_length of a text without reading it. The triggers that
+// count use the same sizes.
 const evictableSQL = "SELECT * FROM (SELECT 'request' AS `kind`, `id`, `created`, COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) + " +
 	"(SELECT COALESCE(SUM(3 * octet_length(`person`) + 64), 0) FROM `_inboundPeople` WHERE `request` = r.`id`) + " +
 	"COALESCE((SELECT octet_length(`people`) + 128 FROM `_inboundCrowds` WHERE `tenant` = ?1 AND `request` = r.`id`), 0) " +
@@ -68,8 +69,8 @@ func Keep(tx core.App, tenantID string) error {
 	return err
 }
 
-// MakeRoom returns the statements that evict the tenant's oldest requests, and then its oldest responses, so that a row with that many bytes of
-// content fits into the quota.
+// MakeRoom returns the statements that evict the tenant's oldest requests, and then its oldest responses, so that a
+// row with that many bytes of content fits into the quota.
 func MakeRoom(tx sqlite.Reader, tenantID string, bytes int) ([]sqlite.Statement, error) {
 	statements, _, err := makeRoom(tx, tenantID, int64(bytes)+rowBytes, maxEvicted)
 	return statements, err

@@ -1,5 +1,5 @@
-// Package recordid makes ids of records that sort by time. New rows are then neighbours in every index with the id, so that a commit writes one
-// page of the index instead of one for each row.
+// Package recordid makes ids of records that sort by time. New rows are then neighbours in every index with the id,
+// so that a commit writes one page of the index instead of one for each row.
 package recordid
 
 import (
@@ -27,8 +27,8 @@ var last struct {
 	number int64
 }
 
-// New returns an id of 15 characters that is valid in PocketBase: the millisecond, and a number in it that starts at random and counts up. One
-// process never returns the same id twice.
+// New returns an id of 15 characters that is valid in PocketBase: the millisecond, and a number in it that starts at
+// random and counts up. One process never returns the same id twice.
 func New(at time.Time) string {
 	milli := at.UnixMilli()
 	last.Lock()
@@ -47,7 +47,8 @@ func randomNumber() int64 {
 	return int64(binary.LittleEndian.Uint64(seed[:]) % maxNumbers)
 }
 
-// Following returns the next id after one of New, or "" if id does not have that format or there is no next number in its millisecond.
+// Following returns the next id after one of New, or "" if id does not have that format or there is no next number
+// in its millisecond.
 func Following(id string) string {
 	if len(id) != timeLength+randomLength {
 		return ""

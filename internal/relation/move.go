@@ -16,10 +16,11 @@ import (
 // maxMoved is how many records Move saves at most: all other writers wait for them.
 const maxMoved = 1_000
 
-// Move changes the records of admins that have a relation to one of the records from, so that they have one to the record to instead, in the
-// caller's transaction. A relation never contains an id twice, and to itself never relates to itself. Of the records from and to, only these
-// relations change, without hooks: the caller deletes or saves them. The error is a fault with the code InUse, which names the relation, if a record
-// cannot be saved, or if there are more than a thousand.
+// Move changes the records of admins that have a relation to one of the records from, so that they have one to the
+// record to instead, in the caller's transaction. A relation never contains an id twice, and to itself never relates
+// to itself. Of the records from and to, only these relations change, without hooks: the caller deletes or saves
+// them. The error is a fault with the code InUse, which names the relation, if a record cannot be saved, or if there
+// are more than a thousand.
 func Move(tx core.App, target *core.Collection, from []string, to string) error {
 	moved, err := movedRecords(tx, target, from, to)
 	if err != nil {

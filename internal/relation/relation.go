@@ -1,5 +1,5 @@
-// Package relation applies the rules of relations that admins have added, in their own collections or in the shipped ones, to deletions that
-// bypass PocketBase's cascade.
+// Package relation applies the rules of relations that admins have added, in their own collections or in the shipped
+// ones, to deletions that bypass PocketBase's cascade.
 package relation
 
 import (
@@ -29,8 +29,8 @@ type reference struct {
 // requiredPattern matches PocketBase's error for a record that a relation requires, which has no type.
 var requiredPattern = regexp.MustCompile(`part of a required reference in record \S+ \((.+) collection\)`)
 
-// Refusal converts PocketBase's error for a deletion that a relation forbids to a fault with the code InUse, and returns any other error
-// unchanged. The relation may be to a record that the deletion would cascade to.
+// Refusal converts PocketBase's error for a deletion that a relation forbids to a fault with the code InUse, and
+// returns any other error unchanged. The relation may be to a record that the deletion would cascade to.
 func Refusal(err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +41,8 @@ func Refusal(err error) error {
 	return err
 }
 
-// CheckUnused returns a fault with the code InUse, which names the relation, if a relation of an admin requires the record and does not cascade.
+// CheckUnused returns a fault with the code InUse, which names the relation, if a relation of an admin requires the
+// record and does not cascade.
 func CheckUnused(tx core.App, record *core.Record) error {
 	references, err := referencesTo(tx, record.Collection())
 	if err != nil {
@@ -112,7 +113,8 @@ func (r reference) records(app core.App, ids []string, limit int) (records []*co
 	return records, nil
 }
 
-// has returns the SQL condition that the relation of a record has one of the ids. An index on a single relation serves it.
+// has returns the SQL condition that the relation of a record has one of the ids. An index on a single
+// relation serves it.
 func (r reference) has(ids []string) dbx.Expression {
 	const wanted = " IN (SELECT [[value]] FROM json_each({:ids}))"
 	condition := "[[" + r.column() + "]]" + wanted
@@ -127,9 +129,9 @@ func (r reference) column() string { return r.collection.Name + "." + r.field.Na
 // maxDetached is how many records Detach looks for at a time.
 const maxDetached = 1_000
 
-// Detach does what PocketBase does after the records with these ids are deleted, for the records that have a relation to
-// one of them. A cascading relation deletes its record if it has no other id left, and any other relation drops the ids,
-// even if it requires one. It returns the number of records.
+// Detach does what PocketBase does after the records with these ids are deleted, for the records that have a relation
+// to one of them. A cascading relation deletes its record if it has no other id left, and any other relation drops
+// the ids, even if it requires one. It returns the number of records.
 //
 // It finds them without the writer lock, because a relation without an index reads its whole collection, and then
 // changes them in chunks. It stops between two of them when ctx ends.

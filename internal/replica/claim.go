@@ -16,8 +16,9 @@ func isRefusal(err error) bool {
 	return refused
 }
 
-// Check returns an error if the data directory must not be served, because the replica has acknowledged writes that it lacks. It changes
-// nothing. Start finds out later if the store is unreachable. With a lease, RunStandby checks more.
+// Check returns an error if the data directory must not be served, because the replica has acknowledged writes
+// that it lacks. It changes nothing. Start finds out later if the store is unreachable. With a lease,
+// RunStandby checks more.
 func (r *Replica) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
@@ -36,8 +37,8 @@ type claim struct {
 	current bool     // whether the data directory wrote the generation that the store has, and has all of it
 }
 
-// findClaim returns the claim of a machine without a lease. The error is a refusal unless the store has nothing, the data directory has
-// everything that was acknowledged, or the operator has accepted the loss of the rest.
+// findClaim returns the claim of a machine without a lease. The error is a refusal unless the store has nothing, the
+// data directory has everything that was acknowledged, or the operator has accepted the loss of the rest.
 func (r *Replica) findClaim(ctx context.Context) (c claim, err error) {
 	if c.found, c.tag, err = r.readLock(ctx); err != nil {
 		return c, err

@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The server refuses a data directory that lacks what the replica has, before it opens it and afterwards, and leaves the replica unchanged.
+// The server refuses a data directory that lacks what the replica has, before it opens it and afterwards, and leaves
+// the replica unchanged.
 func TestUnrelatedDataDirectory(t *testing.T) {
 	t.Parallel()
 	for kind, url := range map[string]string{"folder": "file://" + t.TempDir(), "bucket": newStore(t).URL("x")} {
@@ -107,7 +108,8 @@ func accept(t *testing.T, c replica.Config, folder string) {
 	}
 }
 
-// Until the store has something, any data directory may begin. A replica whose address has changed still has the same data directory.
+// Until the store has something, any data directory may begin. A replica whose address has changed still has the
+// same data directory.
 func TestRelatedDataDirectory(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

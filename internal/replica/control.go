@@ -38,20 +38,22 @@ func callServer(ctx context.Context, dataDir, function string, result any) error
 	return control.Call(ctx, filepath.Join(dataDir, folderName, controlName), function, result)
 }
 
-// RequestStatus returns the status of the replica from the server of the data directory. The error is ErrNotServed if there is none.
+// RequestStatus returns the status of the replica from the server of the data directory. The error is ErrNotServed
+// if there is none.
 func RequestStatus(ctx context.Context, dataDir string) (found Status, err error) {
 	err = callServer(ctx, dataDir, "status", &found)
 	return found, err
 }
 
-// RequestRestoreTest makes the server of the data directory run a restore test, and returns the result. The error is ErrNotServed if there is none.
+// RequestRestoreTest makes the server of the data directory run a restore test, and returns the result. The error is
+// ErrNotServed if there is none.
 func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest, err error) {
 	err = callServer(ctx, dataDir, "drill", &found)
 	return found, err
 }
 
-// Flush returns once the store has the writes of a command to the data directory. It does nothing unless a server with --replicaMode=sync has
-// the directory open.
+// Flush returns once the store has the writes of a command to the data directory. It does nothing unless a server
+// with --replicaMode=sync has the directory open.
 func Flush(ctx context.Context, dataDir string) error {
 	err := callServer(ctx, dataDir, "flush", &struct{}{})
 	if errors.Is(err, ErrNotServed) {

@@ -27,8 +27,9 @@ type identity struct {
 	Generation int64  `json:"generation"` // that began with its databases; 0 for none, or unusable
 
 	// Until a restored data directory begins a generation:
-	Source   string `json:"source,omitempty"`  // identity of the data directory whose replica was restored
-	Restored Loss   `json:"restored,omitzero"` // from the restored position to what the replica had then, whose loss was accepted
+	Source string `json:"source,omitempty"` // identity of the data directory whose replica was restored
+	// from the restored position to what the replica had then, whose loss was accepted
+	Restored Loss `json:"restored,omitzero"`
 }
 
 // wrote reports whether the data directory wrote the newest data in a store, given its lock record.
@@ -48,8 +49,9 @@ func (own identity) isRestoredFrom(found lockRecord) bool {
 // unusable is the generation of a data directory whose databases are being replaced.
 const unusable = -1
 
-// readIdentity returns the identity of the data directory. It is a new one, of generation 0, if the directory has no database or has nothing
-// to do with this store. The store may have another address than before: then its last holder is known, "" if it is not.
+// readIdentity returns the identity of the data directory. It is a new one, of generation 0, if the directory has no
+// database or has nothing to do with this store. The store may have another address than before: then its last holder
+// is known, "" if it is not.
 func (r *Replica) readIdentity(holder string) (identity, error) {
 	unknown := identity{Folder: rand.Text(), Store: r.config.URL}
 	content, err := os.ReadFile(r.path(identityName))
@@ -94,9 +96,10 @@ func (r *Replica) save(name string, content any) error {
 	return os.Rename(file.Name(), r.path(name))
 }
 
-// lockDataDir makes this process the only one that replicates the data directory: two would upload parts of one WAL to the same files. It
-// also refuses a path that Litestream cannot open: Litestream does not escape these characters in the address of a database, so that it
-// would hold its read transaction on another file than the one whose WAL it reads.
+// lockDataDir makes this process the only one that replicates the data directory: two would upload parts of one WAL
+// to the same files. It also refuses a path that Litestream cannot open: Litestream does not escape these
+// characters in the address of a database, so that it would hold its read transaction on another file than the one
+// whose WAL it reads.
 func (r *Replica) lockDataDir() (unlock func(), err error) {
 	if strings.ContainsAny(r.dataDir, "#?%") {
 		return nil, fmt.Errorf("the data directory %s cannot be replicated: its path contains one of # ? %%; move it", r.dataDir)

@@ -50,7 +50,8 @@ func (r *Replica) nextGeneration(ctx context.Context, own identity, found lockRe
 	return newest + 1, nil
 }
 
-// beginGeneration begins a generation of this process with the databases in the data directory. The store has nothing of it.
+// beginGeneration begins a generation of this process with the databases in the data directory. The store
+// has nothing of it.
 func (r *Replica) beginGeneration(own identity, generation int64) error {
 	for _, file := range []string{dataFile, auxiliaryFile} {
 		if err := os.RemoveAll(r.path(file)); err != nil {
@@ -82,8 +83,8 @@ func generations(ctx context.Context, from store.Store) ([]int64, error) {
 	return all, nil
 }
 
-// prune deletes generations that are no longer restored: those before the current one, except for the newest keptGenerations. The caller
-// has uploaded the current one.
+// prune deletes generations that are no longer restored: those before the current one, except for the newest
+// keptGenerations. The caller has uploaded the current one.
 func (r *Replica) prune(ctx context.Context) error {
 	all, err := generations(ctx, r.store)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// lease is the right to serve for a limited time, which the holder renews in the store. It starts held, and is never regained once lost.
+// lease is the right to serve for a limited time, which the holder renews in the store. It starts held, and is never
+// regained once lost.
 type lease struct {
 	replica *Replica
 	ttl     time.Duration
@@ -25,7 +26,8 @@ type lease struct {
 	tag    string // of the record in the store
 }
 
-// newLease returns the lease of a record that is in the store. The time sent is when the request that wrote it was sent.
+// newLease returns the lease of a record that is in the store. The time sent is when the request that
+// wrote it was sent.
 func newLease(r *Replica, record lockRecord, tag string, sent time.Duration) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &lease{replica: r, ttl: r.config.Lease, record: record, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
@@ -34,8 +36,8 @@ func newLease(r *Replica, record lockRecord, tag string, sent time.Duration) *le
 	return l
 }
 
-// extend counts the lease from before the request that renewed it. It gives up a fifth, because clocks may run at different speeds: a
-// standby waits for the whole lease from when it sees the renewal.
+// extend counts the lease from before the request that renewed it. It gives up a fifth, because clocks may run at
+// different speeds: a standby waits for the whole lease from when it sees the renewal.
 func (l *lease) extend(sent time.Duration) { l.until.Store(int64(sent + l.ttl - l.ttl/5)) }
 
 // held reports whether no other machine can have the lease.
@@ -92,16 +94,16 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// updatePosition sets the record's position. The first upload contains the commits that the store lacked when this machine began, so none are
-// missing any longer. The caller holds mu.
+// updatePosition sets the record's position. The first upload contains the commits that the store lacked when this
+// machine began, so none are missing any longer. The caller holds mu.
 func (l *lease) updatePosition() {
 	if l.record.Position = l.replica.written.position.Load(); l.record.Position > 0 {
 		l.record.Unshipped = 0
 	}
 }
 
-// rewrite replaces the record in the store, and returns when the request was sent. An earlier request without a response may have
-// succeeded: then the tag has changed, and the record still names this holder. The caller holds mu.
+// rewrite replaces the record in the store, and returns when the request was sent. An earlier request without a
+// response may have succeeded: then the tag has changed, and the record still names this holder. The caller holds mu.
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 	sent = clock()
 	tag, err := l.replica.writeLock(ctx, l.record, l.tag)

@@ -53,8 +53,8 @@ func (r *Replica) watchLocation(ctx context.Context) {
 	}
 }
 
-// checkDisplaced returns an error, and keeps it in the status for good, if another machine without a lease replicates to the same location:
-// a restore no longer returns what this machine writes.
+// checkDisplaced returns an error, and keeps it in the status for good, if another machine without a lease replicates
+// to the same location: a restore no longer returns what this machine writes.
 func (r *Replica) checkDisplaced(ctx context.Context) error {
 	if r.lease != nil {
 		return nil // the lease shows it

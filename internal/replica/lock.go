@@ -17,15 +17,18 @@ const lockName = "lock.json"
 
 // lockRecord is the content of lock.json: the current generation, its holder, and what was acknowledged last.
 type lockRecord struct {
-	Generation int64     `json:"generation"`
-	Position   uint64    `json:"position"`            // the last transaction of the generation that the store had at the last update; 0 until one may be acknowledged
-	From       Position  `json:"from"`                // the position in the store with which the generation began
-	Unshipped  uint64    `json:"unshipped,omitempty"` // acknowledged commits that the store lacked when the holder stopped
-	Owner      string    `json:"owner"`               // host name of the holder, for people
-	Folder     string    `json:"folder"`              // identity of the holder's data directory
-	TTL        float64   `json:"ttl,omitempty"`       // of the lease, in seconds; 0 without one
-	Renewed    time.Time `json:"renewed"`             // for people: machines only check whether it changes, because clocks differ
-	Released   bool      `json:"released,omitempty"`  // whether the holder has stopped, so that no standby waits for its lease
+	Generation int64 `json:"generation"`
+	// the last transaction of the generation that the store had at the last update; 0 until one may be acknowledged
+	Position  uint64   `json:"position"`
+	From      Position `json:"from"`                // the position in the store with which the generation began
+	Unshipped uint64   `json:"unshipped,omitempty"` // acknowledged commits that the store lacked when the holder stopped
+	Owner     string   `json:"owner"`               // host name of the holder, for people
+	Folder    string   `json:"folder"`              // identity of the holder's data directory
+	TTL       float64  `json:"ttl,omitempty"`       // of the lease, in seconds; 0 without one
+	// for people: machines only check whether it changes, because clocks differ
+	Renewed time.Time `json:"renewed"`
+	// whether the holder has stopped, so that no standby waits for its lease
+	Released bool `json:"released,omitempty"`
 }
 
 // acknowledged returns the last position that the store is known to have completely.
@@ -74,8 +77,8 @@ func (r *Replica) writeLock(ctx context.Context, next lockRecord, tag string) (n
 	return r.store.Swap(ctx, lockName, content, tag)
 }
 
-// updateLock writes the replicated position to the lock record. No commit of a generation is acknowledged before the record has a
-// position in it. Later, the store may be ahead of the record: restores consider both.
+// updateLock writes the replicated position to the lock record. No commit of a generation is acknowledged before the
+// record has a position in it. Later, the store may be ahead of the record: restores consider both.
 func (r *Replica) updateLock(ctx context.Context) error {
 	if r.lease != nil {
 		return r.lease.renew(ctx)
@@ -97,7 +100,8 @@ func (r *Replica) rewriteLock(ctx context.Context, unshipped uint64) error {
 	return err
 }
 
-// recordUpload notes that the store has everything up to a transaction. The first time, it waits until the lock record says so.
+// recordUpload notes that the store has everything up to a transaction. The first time, it waits until the
+// lock record says so.
 func (r *Replica) recordUpload(ctx context.Context, last ltx.TXID) error {
 	r.written.position.Store(max(r.written.position.Load(), uint64(last)))
 	if r.written.recorded.Load() {
@@ -110,8 +114,8 @@ func (r *Replica) recordUpload(ctx context.Context, last ltx.TXID) error {
 	return nil
 }
 
-// releaseLock writes to the lock record that this machine has stopped, and how many commits the store lacks. In Sync mode none of those was
-// acknowledged.
+// releaseLock writes to the lock record that this machine has stopped, and how many commits the store lacks. In Sync
+// mode none of those was acknowledged.
 func (r *Replica) releaseLock(ctx context.Context, missing uint64) error {
 	if r.IsSync() {
 		missing = 0

@@ -9,8 +9,8 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// Position is the last transaction of a generation that a database contains. It includes all earlier positions, unless an operator has
-// accepted a loss between them.
+// Position is the last transaction of a generation that a database contains. It includes all earlier positions,
+// unless an operator has accepted a loss between them.
 type Position struct {
 	Generation  int64
 	Transaction ltx.TXID
@@ -39,8 +39,9 @@ func (p Position) before(q Position) bool {
 	return cmp.Or(cmp.Compare(p.Generation, q.Generation), cmp.Compare(p.Transaction, q.Transaction)) < 0
 }
 
-// Loss is a range of acknowledged writes that an operator accepts to lose, the value of a flag such as 1/57..2/500. It applies only once,
-// because it ends at the last acknowledged position, and the next holder acknowledges later ones.
+// Loss is a range of acknowledged writes that an operator accepts to lose, the value of a flag such as
+// 1/57..2/500. It applies only once, because it ends at the last acknowledged position, and the next holder
+// acknowledges later ones.
 type Loss struct {
 	From Position `json:"from"`
 	To   string   `json:"to"` // as lossError.to returns it
@@ -136,7 +137,8 @@ func (e *lossError) Error() string {
 	return fmt.Sprintf("%s ends at %s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, e.found, expected, remedy, e.found, e.to())
 }
 
-// unlessAccepted returns nil if the operator has accepted this loss, or a larger one up to the same position, and e otherwise.
+// unlessAccepted returns nil if the operator has accepted this loss, or a larger one up to the same
+// position, and e otherwise.
 func (e *lossError) unlessAccepted(l Loss) error {
 	if l.From.Generation > 0 && !e.found.before(l.From) && l.To == e.to() {
 		return nil

@@ -124,7 +124,8 @@ func TestGapsAreRefused(t *testing.T) {
 	}
 }
 
-// An acknowledged generation is never skipped for the previous one, whatever the store lists, unless an operator accepts that loss, once.
+// An acknowledged generation is never skipped for the previous one, whatever the store lists, unless an operator
+// accepts that loss, once.
 func TestOlderGenerationIsRefused(t *testing.T) {
 	t.Parallel()
 	first, _, s := begun(t, 3)
@@ -136,7 +137,8 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	if before.Generation != 2 || before.Acknowledged.Generation != 2 || before.From != older {
 		t.Fatalf("the lock record is %+v", before)
 	}
-	if err := replica.StoreOf(first).DeleteFolder(t.Context(), "2/data.db"); err != nil { // as a listing that is wrong says
+	// as a listing that is wrong says
+	if err := replica.StoreOf(first).DeleteFolder(t.Context(), "2/data.db"); err != nil {
 		t.Fatal(err)
 	}
 	loss := fmt.Sprintf("%s..%s", older, before.Acknowledged)
@@ -208,7 +210,8 @@ func TestTakeoverRetriesRequests(t *testing.T) {
 	}
 }
 
-// A data directory that was reset to an old state, for example by a snapshot of a virtual machine, is not served, although the holder wrote it.
+// A data directory that was reset to an old state, for example by a snapshot of a virtual machine, is not served,
+// although the holder wrote it.
 func TestOutdatedDataDirectory(t *testing.T) {
 	t.Parallel()
 	_, app, s := begun(t, 2)
@@ -224,7 +227,8 @@ func TestOutdatedDataDirectory(t *testing.T) {
 	}
 }
 
-// The same without a lease: a database that lacks some of the replica does not continue it, unless an operator accepts that.
+// The same without a lease: a database that lacks some of the replica does not continue it, unless an
+// operator accepts that.
 func TestOutdatedDataDirectoryWithoutLease(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
@@ -260,8 +264,8 @@ func TestOutdatedDataDirectoryWithoutLease(t *testing.T) {
 	}
 }
 
-// A stop that could not upload everything reports what is missing. No standby takes over without that, unless an operator accepts the loss. The
-// machine itself can serve again.
+// A stop that could not upload everything reports what is missing. No standby takes over without that, unless an
+// operator accepts the loss. The machine itself can serve again.
 func TestIncompleteStop(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -320,7 +324,8 @@ func TestIncompleteStop(t *testing.T) {
 	}
 }
 
-// A machine does not serve less than the store had when it took the lease, even if lock.json did not name that position yet.
+// A machine does not serve less than the store had when it took the lease, even if lock.json did not name
+// that position yet.
 func TestFilesVanishDuringATakeover(t *testing.T) {
 	t.Parallel()
 	holder, _, s := begun(t, 6)
@@ -328,7 +333,8 @@ func TestFilesVanishDuringATakeover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	earlier := regexp.MustCompile(`"position":\d+`).ReplaceAll(content, []byte(`"position":1`)) // as after the first upload
+	// as after the first upload
+	earlier := regexp.MustCompile(`"position":\d+`).ReplaceAll(content, []byte(`"position":1`))
 	if _, err := replica.StoreOf(holder).Swap(t.Context(), "lock.json", earlier, tag); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
-// Package replica copies the databases of a data directory to a store outside of the machine, with Litestream, and lets another machine
-// take over.
+// Package replica copies the databases of a data directory to a store outside of the machine, with Litestream, and
+// lets another machine take over.
 //
-// The store has a directory for each generation, <generation>/data.db and <generation>/auxiliary.db, which a single machine writes: its
-// holder. The object lock.json names the current generation and its holder. A machine that takes over begins a new generation, so that
-// no machine ever writes where its successor does.
+// The store has a directory for each generation, <generation>/data.db and <generation>/auxiliary.db, which a single
+// machine writes: its holder. The object lock.json names the current generation and its holder. A machine that takes
+// over begins a new generation, so that no machine ever writes where its successor does.
 //
 // With a lease, a machine goes through these states:
 //
@@ -22,9 +22,9 @@
 //	    v          The lease was lost, or was not renewed in time.
 //	fenced         No commit and no acknowledgement succeeds. The process ends, and starts again as a standby.
 //
-// RunStandby goes from following to starting. Start and the first upload lead to active. Whether a machine is fenced follows from its
-// lease alone. Without a lease a machine begins in starting and claims the location. If the store has something that the data directory lacks,
-// it is refused instead and ends.
+// RunStandby goes from following to starting. Start and the first upload lead to active. Whether a machine is fenced
+// follows from its lease alone. Without a lease a machine begins in starting and claims the location. If the store
+// has something that the data directory lacks, it is refused instead and ends.
 package replica
 
 import (
@@ -160,8 +160,8 @@ func (r *Replica) Lost() <-chan struct{} {
 	return r.lease.lost
 }
 
-// AwaitLoss waits until this machine must no longer serve, and returns why: ErrFenced, or that the data directory lacks what the store has.
-// It returns nil once ctx ends.
+// AwaitLoss waits until this machine must no longer serve, and returns why: ErrFenced, or that the data directory
+// lacks what the store has. It returns nil once ctx ends.
 func (r *Replica) AwaitLoss(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -178,8 +178,9 @@ func (r *Replica) AwaitLoss(ctx context.Context) error {
 
 func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }
 
-// Acknowledge returns once everything that this process has committed may be acknowledged: in Sync mode once the store has it, and with a
-// lease while this machine holds the lease. Without a replica it returns immediately. The error is ErrUnreplicated or ErrFenced.
+// Acknowledge returns once everything that this process has committed may be acknowledged: in Sync mode once the
+// store has it, and with a lease while this machine holds the lease. Without a replica it returns immediately. The
+// error is ErrUnreplicated or ErrFenced.
 func (r *Replica) Acknowledge(ctx context.Context) error {
 	return r.acknowledge(ctx, (*shipping.Uploader).Wait)
 }

@@ -187,7 +187,8 @@ func TestRestoreTest(t *testing.T) {
 	if err := r.Status().Err(); err != nil {
 		t.Errorf("a correct replica: %v", err)
 	}
-	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may upload its first snapshot meanwhile, which is correct
+	// Litestream may upload its first snapshot meanwhile, which is correct
+	testkit.Eventually(t, "a failed restore test", func() bool {
 		damage(t, filepath.Join(location, "1", "data.db"))
 		note, err := r.TestRestore(t.Context())
 		if err != nil {

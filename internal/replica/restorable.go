@@ -9,13 +9,13 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// restorePosition returns the position to restore, given the lock record of the store. It is zero if nothing was ever replicated. If it is
-// earlier than the last acknowledged position, or if files before the newest one are missing, the error is a lossError, unless the
-// operator has accepted that loss.
+// restorePosition returns the position to restore, given the lock record of the store. It is zero if nothing was ever
+// replicated. If it is earlier than the last acknowledged position, or if files before the newest one are missing,
+// the error is a lossError, unless the operator has accepted that loss.
 //
-// Only the current generation and the one that it began with are considered. A holder acknowledges nothing of its generation before the
-// lock record has a position in it. So a generation without files in the store may be skipped only while the record has no position in
-// it.
+// Only the current generation and the one that it began with are considered. A holder acknowledges nothing of its
+// generation before the lock record has a position in it. So a generation without files in the store may be skipped
+// only while the record has no position in it.
 func (r *Replica) restorePosition(ctx context.Context, from store.Store, found lockRecord) (Position, error) {
 	at, expected := Position{Generation: found.Generation}, found.acknowledged()
 	has, err := shipping.NewFiles(from, at.Generation, dataFile).Extent(ctx)
@@ -57,8 +57,9 @@ func newestRestorable(ctx context.Context, from store.Store) (Position, error) {
 	return Position{}, nil
 }
 
-// storedPosition returns the last position that the store has, given its lock record. It is zero if nothing was ever replicated. Without a
-// lock record, it is in the newest generation. A data directory that is earlier than that is outdated: it is, or was replaced by, an old copy.
+// storedPosition returns the last position that the store has, given its lock record. It is zero if nothing was ever
+// replicated. Without a lock record, it is in the newest generation. A data directory that is earlier than that is
+// outdated: it is, or was replaced by, an old copy.
 func (r *Replica) storedPosition(ctx context.Context, from store.Store, found lockRecord) (stored Position, err error) {
 	generation := found.Generation
 	stored = found.acknowledged()
@@ -77,9 +78,9 @@ func (r *Replica) storedPosition(ctx context.Context, from store.Store, found lo
 	return stored, err
 }
 
-// localPosition returns the position of the databases in the data directory, or zero unless a generation of this store began with them.
-// Litestream syncs its files of a transaction to the disk before it uploads them. So this is never earlier than their position in the
-// store, unless the data directory is outdated.
+// localPosition returns the position of the databases in the data directory, or zero unless a generation of this
+// store began with them. Litestream syncs its files of a transaction to the disk before it uploads them. So this is
+// never earlier than their position in the store, unless the data directory is outdated.
 func (r *Replica) localPosition(own identity) (Position, error) {
 	if own.Generation <= 0 {
 		return Position{}, nil

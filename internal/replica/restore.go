@@ -20,8 +20,8 @@ type Restored struct {
 	Rows       int64
 }
 
-// Restore restores the last position of the store to a new directory, and checks the databases. It works without a server, and does not
-// disturb one.
+// Restore restores the last position of the store to a new directory, and checks the databases. It works without a
+// server, and does not disturb one.
 func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return Restored{}, fmt.Errorf("%s is not empty; choose a new directory", folder)

@@ -41,8 +41,8 @@ func readRestoreTest(path string) *RestoreTest {
 	return &found
 }
 
-// TestRestore restores the replica to a temporary directory, checks it, and compares the number of rows with the databases that are served.
-// The result stays in the status. The error says why there was no test.
+// TestRestore restores the replica to a temporary directory, checks it, and compares the number of rows with the
+// databases that are served. The result stays in the status. The error says why there was no test.
 func (r *Replica) TestRestore(ctx context.Context) (RestoreTest, error) {
 	if !r.restoreTesting.TryLock() {
 		return RestoreTest{}, errRestoreTestRunning
@@ -106,8 +106,8 @@ func (r *Replica) flushWithin(ctx context.Context, timeout time.Duration) error 
 	return r.replication.flush(ctx)
 }
 
-// countServed returns the number of rows in each table, and the transaction at which it counted them. Writers wait some milliseconds, until
-// the WAL is read, but not for the counting.
+// countServed returns the number of rows in each table, and the transaction at which it counted them. Writers wait
+// some milliseconds, until the WAL is read, but not for the counting.
 func (r *Replica) countServed(ctx context.Context) (rows map[string]int64, at ltx.TXID, err error) {
 	select {
 	case <-r.replication.ready:

@@ -87,8 +87,9 @@ func TestRestoreTestWaitsForBoth(t *testing.T) {
 	}
 }
 
-// replace replaces the files of a database in the store by those of another one, after the same transaction. It keeps the directories, because the
-// replica may be uploading the next file. It waits for the first snapshot, which would otherwise replace this one.
+// replace replaces the files of a database in the store by those of another one, after the same transaction. It keeps
+// the directories, because the replica may be uploading the next file. It waits for the first snapshot, which would
+// otherwise replace this one.
 func replaceDatabase(t *testing.T, folder, database string) {
 	t.Helper()
 	snapshots := filepath.Join(folder, "9")

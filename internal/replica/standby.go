@@ -17,8 +17,9 @@ import (
 // pollsPerLease is how often a standby reads the lock record during a lease.
 const pollsPerLease = 8
 
-// RunStandby waits until this machine may serve, and then brings its data directory to the last acknowledged position. The data directory
-// must not be open until then. RunStandby reports what it waits for. The error is that of ctx, or why this data directory cannot serve.
+// RunStandby waits until this machine may serve, and then brings its data directory to the last acknowledged
+// position. The data directory must not be open until then. RunStandby reports what it waits for. The error is that
+// of ctx, or why this data directory cannot serve.
 func (r *Replica) RunStandby(ctx context.Context, report func(format string, args ...any)) error {
 	unlock, err := r.lockDataDir()
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 	}
 }
 
-// isFree reports whether no machine serves. An unresponsive holder is given its whole lease, on this machine's clock, from when this machine
-// first read its last lock record.
+// isFree reports whether no machine serves. An unresponsive holder is given its whole lease, on this machine's clock,
+// from when this machine first read its last lock record.
 func (s *standby) isFree(found lockRecord, tag string) bool {
 	if tag != s.tag || s.since == 0 {
 		s.tag, s.since = tag, clock()
@@ -110,8 +111,8 @@ func (s *standby) isFree(found lockRecord, tag string) bool {
 	return tag == "" || found.Released || clock()-s.since >= ttl
 }
 
-// origin returns the position in the store that the next generation begins with, and sets s.restore unless the data directory has
-// everything that the store has. The error is a lossError if the store lacks acknowledged writes.
+// origin returns the position in the store that the next generation begins with, and sets s.restore unless the data
+// directory has everything that the store has. The error is a lossError if the store lacks acknowledged writes.
 func (s *standby) origin(ctx context.Context, found lockRecord) (Position, error) {
 	r := s.replica
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease) // after that, the lock record is read again
@@ -141,8 +142,8 @@ func (s *standby) retryingStore() store.Store {
 	})
 }
 
-// take makes this machine the holder, unless it could not serve everything that was acknowledged. Then no machine serves until the store has
-// the rest again, the machine that has it serves again, or an operator accepts the loss.
+// take makes this machine the holder, unless it could not serve everything that was acknowledged. Then no machine
+// serves until the store has the rest again, the machine that has it serves again, or an operator accepts the loss.
 func (s *standby) take(ctx context.Context, found lockRecord, tag string) error {
 	r := s.replica
 	from, err := s.origin(ctx, found)
@@ -218,8 +219,8 @@ func (s *standby) stop() {
 	}
 }
 
-// catchUp replaces the databases by those of the previous holder. The replaced ones are kept. Reads of the store are retried until they
-// succeed or the lease is lost.
+// catchUp replaces the databases by those of the previous holder. The replaced ones are kept. Reads of the store are
+// retried until they succeed or the lease is lost.
 func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	r := s.replica
 	from := s.retryingStore()
@@ -264,7 +265,8 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 // asidePrefix starts the names of the directories with replaced databases.
 const asidePrefix = ".contactbase_replaced-"
 
-// moveAside moves the databases in the data directory to a directory of their own, and deletes those that were moved earlier.
+// moveAside moves the databases in the data directory to a directory of their own, and deletes those that
+// were moved earlier.
 func (r *Replica) moveAside() error {
 	entries, err := os.ReadDir(r.dataDir)
 	if err != nil {

@@ -71,8 +71,8 @@ func (r *Replica) Start(app core.App) error {
 	return nil
 }
 
-// createLitestreamTables creates the tables that Litestream keeps in a database, so that it does not wait for a writer when it opens the
-// database: see ADR 19.
+// createLitestreamTables creates the tables that Litestream keeps in a database, so that it does not wait for a
+// writer when it opens the database: see ADR 19.
 func createLitestreamTables(db dbx.Builder) error {
 	for _, statement := range []string{
 		"CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)",
@@ -174,8 +174,9 @@ func (r *Replica) failed(err error) {
 	}
 }
 
-// Stop ends what Start has begun, after it has uploaded the rest, and lets a standby take over. Nothing may write any more. If the store does
-// not get everything, the error says how much it lacks, and no standby takes over without what was acknowledged.
+// Stop ends what Start has begun, after it has uploaded the rest, and lets a standby take over. Nothing may write any
+// more. If the store does not get everything, the error says how much it lacks, and no standby takes over without
+// what was acknowledged.
 func (r *Replica) Stop() error {
 	n := &r.replication
 	if n.cancel == nil {
@@ -201,8 +202,8 @@ func (r *Replica) Stop() error {
 	return errors.Join(err, r.releaseLock(releasing, missing))
 }
 
-// replicateAll uploads everything, and returns how many commits of data.db the store lacks when ctx ends. The obstacle is why nothing was
-// uploaded yet, if nothing was.
+// replicateAll uploads everything, and returns how many commits of data.db the store lacks when ctx ends. The
+// obstacle is why nothing was uploaded yet, if nothing was.
 func (n *replication) replicateAll(ctx context.Context, obstacle error) (missing uint64, err error) {
 	if len(n.uploaders) == 0 {
 		if missing = n.commits(); missing == 0 {
@@ -262,7 +263,8 @@ func (n *replication) flush(ctx context.Context) error {
 	return nil
 }
 
-// lag returns for how long, in seconds, and by how much the store is behind. Until the uploaders are ready, it is behind since Start.
+// lag returns for how long, in seconds, and by how much the store is behind. Until the uploaders are ready, it is
+// behind since Start.
 func (n *replication) lag() (seconds float64, commits uint64, bytes int64) {
 	select {
 	case <-n.ready:

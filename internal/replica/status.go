@@ -63,7 +63,8 @@ func (p *progress) uploaded() (recovered bool) {
 	return recovered
 }
 
-// Obstacle returns what prevents a standby from following or from taking over, or nil if it only waits for another machine to fail.
+// Obstacle returns what prevents a standby from following or from taking over, or nil if it only waits for
+// another machine to fail.
 func (r *Replica) Obstacle() error {
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()

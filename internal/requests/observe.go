@@ -56,7 +56,8 @@ const (
 func Waits(e *core.RequestEvent) { e.Set(waitsKey, true) }
 
 func waits(e *core.RequestEvent) bool {
-	return e.Get(waitsKey) != nil || strings.HasPrefix(e.Request.URL.Path, "/api/realtime") // open as long as a page of the dashboard
+	// open as long as a page of the dashboard
+	return e.Get(waitsKey) != nil || strings.HasPrefix(e.Request.URL.Path, "/api/realtime")
 }
 
 // SetCode sets the error code of a response, for the log.

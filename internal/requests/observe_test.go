@@ -45,7 +45,8 @@ func (o *observed) event(method, path, pattern string) *core.RequestEvent {
 	return e
 }
 
-// Each refused, failed or slow request has a log line, without anything that the client has sent. A request that waits on purpose is not slow.
+// Each refused, failed or slow request has a log line, without anything that the client has sent. A request that
+// waits on purpose is not slow.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -106,8 +107,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// Requests are measured by labels with few values: route, known method and class of status. Requests to other paths are counted together.
-// Requests that wait on purpose are counted, but not timed.
+// Requests are measured by labels with few values: route, known method and class of status. Requests to other paths
+// are counted together. Requests that wait on purpose are counted, but not timed.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()

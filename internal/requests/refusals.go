@@ -1,5 +1,5 @@
-// Package requests reports requests to operators: in PocketBase's log, which a flood of refused requests cannot fill, in the printed log, and as
-// metrics.
+// Package requests reports requests to operators: in PocketBase's log, which a flood of refused requests cannot fill,
+// in the printed log, and as metrics.
 package requests
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 )
 
-// Limits of what a flood of requests writes to PocketBase's log, because writing a row takes longer than refusing a request.
+// Limits of what a flood of requests writes to PocketBase's log, because writing a row takes longer than
+// refusing a request.
 const (
 	refusalWindow  = time.Minute
 	maxClients     = 1024 // clients that are counted separately in a window
@@ -24,8 +25,8 @@ const (
 	otherClients   = "others"
 )
 
-// skipSuccessLog is the key in the request's store that makes PocketBase skip the log entry of a successful request. PocketBase does not
-// export it.
+// skipSuccessLog is the key in the request's store that makes PocketBase skip the log entry of a successful request.
+// PocketBase does not export it.
 const skipSuccessLog = "__skipSuccessActivityLogger"
 
 // Refusals counts refused requests, for one row of PocketBase's log per client and minute.
@@ -50,7 +51,8 @@ func newRefusals(ours func(path string) bool, write func(client string, r refusa
 	return &Refusals{ours: ours, write: write, clients: map[string]*refusal{}}
 }
 
-// BindRefusals returns a counter that is flushed when the app ends. The function ours reports whether a path belongs to this program.
+// BindRefusals returns a counter that is flushed when the app ends. The function ours reports whether a path
+// belongs to this program.
 func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
 		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
@@ -86,8 +88,8 @@ func (r *Refusals) keepOut(
 	return nil
 }
 
-// clientOf returns the IP address of the client, or the network of an IPv6 address, which belongs to one client. It returns "" if the settings
-// keep addresses out of the log.
+// clientOf returns the IP address of the client, or the network of an IPv6 address, which belongs to one client. It
+// returns "" if the settings keep addresses out of the log.
 func clientOf(e *core.RequestEvent) string {
 	if !e.App.Settings().Logs.LogIP {
 		return ""

@@ -17,7 +17,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Tenants are deleted while contacts are written to them and their webhooks receive. Once the sweeper is done, no row is without its owner.
+// Tenants are deleted while contacts are written to them and their webhooks receive. Once the sweeper is done, no row
+// is without its owner.
 func TestDeletionUnderLoad(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewDeliveringApp(t)

@@ -15,9 +15,9 @@ import (
 // ownedPage is how many records of a tenant are deleted together.
 const ownedPage = 500
 
-// owned deletes the tenant's records in a collection: first the dependents of each, then their files and the relations of admins to them, and
-// then the records. Deleting record by record with PocketBase would take minutes, and would emit an event for each contact, for webhooks that
-// are about to be deleted.
+// owned deletes the tenant's records in a collection: first the dependents of each, then their files and the
+// relations of admins to them, and then the records. Deleting record by record with PocketBase would take minutes,
+// and would emit an event for each contact, for webhooks that are about to be deleted.
 func (s sweep) owned(collection string, dependents func(sweep) error) error {
 	target, err := s.app.FindCachedCollectionByNameOrId(collection)
 	if err != nil {

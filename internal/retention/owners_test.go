@@ -80,7 +80,8 @@ func answered(job *delivery.Job) delivery.Result {
 	return delivery.Result{Job: job, Attempt: attempt, Decision: delivery.Decision{Status: delivery.StatusFailed, Disable: "It is gone."}}
 }
 
-// all counts the rows of all tables with tenants' rows, and of those that PocketBase has about members. The audit log outlives tenants.
+// all counts the rows of all tables with tenants' rows, and of those that PocketBase has about members. The audit log
+// outlives tenants.
 func (l *late) all(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -177,7 +178,8 @@ var lateWrites = map[string]func(t *testing.T, l *late) error{
 	},
 }
 
-// What is being written while its tenant is deleted adds no row, neither before the sweeper has deleted the others nor afterwards.
+// What is being written while its tenant is deleted adds no row, neither before the sweeper has deleted the
+// others nor afterwards.
 func TestNothingIsAddedAfterADeletion(t *testing.T) {
 	t.Parallel()
 	for name, write := range lateWrites {

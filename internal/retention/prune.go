@@ -18,8 +18,8 @@ import (
 	"contactbase/internal/visitor"
 )
 
-// Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered responses and portal links,
-// old imports, and addresses of sign-ins. It stops between two chunks when ctx ends.
+// Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered
+// responses and portal links, old imports, and addresses of sign-ins. It stops between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, deliveries *store.Store, before time.Time) error {
 	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)

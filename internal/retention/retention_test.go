@@ -40,7 +40,8 @@ func remove(t *testing.T, app core.App, collection, id string) error {
 	return app.Delete(record)
 }
 
-// fill adds a webhook, contacts, events, deliveries, an inbound request and a remembered response to a tenant. It returns the webhook.
+// fill adds a webhook, contacts, events, deliveries, an inbound request and a remembered response to a tenant. It
+// returns the webhook.
 func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 	t.Helper()
 	webhook := testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")

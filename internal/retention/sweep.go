@@ -38,8 +38,9 @@ const (
 // contactsAtOnce is how many contacts are erased together.
 const contactsAtOnce = 200
 
-// Sweep deletes the dependents of all deleted records, in chunks. It stops between two chunks when ctx ends, and a later call continues. An
-// error does not keep it from sweeping other records. Contacts with events that are yet to be fanned out are left to a later call.
+// Sweep deletes the dependents of all deleted records, in chunks. It stops between two chunks when ctx ends, and a
+// later call continues. An error does not keep it from sweeping other records. Contacts with events that are yet to
+// be fanned out are left to a later call.
 func Sweep(ctx context.Context, app core.App, deliveries *store.Store) error {
 	_, err := sweepAll(ctx, app, deliveries)
 	return err
@@ -218,8 +219,8 @@ func (s sweep) inbound() error {
 	return s.detach(inbound.CollectionName, s.id)
 }
 
-// contacts erases the stored data about those of the contacts whose events are fanned out, and returns how many these are. In inbound
-// requests, the details are their identifiers.
+// contacts erases the stored data about those of the contacts whose events are fanned out, and returns how many these
+// are. In inbound requests, the details are their identifiers.
 func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 	all := make([]string, len(deleted))
 	for i, d := range deleted {

@@ -19,9 +19,10 @@ func (e *BlockedError) Error() string { return "blocked address " + e.Address }
 // Is reports whether target is ErrBlocked.
 func (e *BlockedError) Is(target error) bool { return target == ErrBlocked }
 
-// guard decides which addresses may be dialled. Without an allow list, those are IPv4 addresses outside IANA's special-purpose registry, and
-// IPv6 addresses in 2000::/3 without its special ranges. This covers every IPv6 address that embeds an IPv4 address: mapped (::ffff:0:0/96) and
-// NAT64 (64:ff9b::/96, 64:ff9b:1::/48) addresses are not in 2000::/3, and 6to4 (2002::/16) and Teredo (2001::/32) are special.
+// guard decides which addresses may be dialled. Without an allow list, those are IPv4 addresses outside IANA's
+// special-purpose registry, and IPv6 addresses in 2000::/3 without its special ranges. This covers every IPv6 address
+// that embeds an IPv4 address: mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96, 64:ff9b:1::/48) addresses are not in
+// 2000::/3, and 6to4 (2002::/16) and Teredo (2001::/32) are special.
 type guard struct {
 	guardian *ssrf.Guardian
 }

@@ -13,8 +13,8 @@ import (
 var ErrTooMuch = errors.New("the server sends too much data")
 
 const (
-	// exchangeBytes is how much a server may send on a connection for each request, and for opening it. The limit is low because answering
-	// small frames takes far longer than reading as many bytes of a body.
+	// exchangeBytes is how much a server may send on a connection for each request, and for opening it. The limit is
+	// low because answering small frames takes far longer than reading as many bytes of a body.
 	exchangeBytes = 512 << 10
 
 	// maxAllowance is the most that requests on the same connection can add up to.
@@ -23,8 +23,9 @@ const (
 
 // limited adds exchangeBytes to the allowance of a connection with each request.
 //
-// net/http limits headers, and the reader of a body limits bodies. But net/http reads settings, pings and other frames of HTTP/2 without a
-// limit, and answers some of them, even after the request that opened the connection has ended.
+// net/http limits headers, and the reader of a body limits bodies. But net/http reads settings, pings and
+// other frames of HTTP/2 without a limit, and answers some of them, even after the request that opened the
+// connection has ended.
 type limited struct{ *http.Transport }
 
 func (t limited) RoundTrip(request *http.Request) (*http.Response, error) {

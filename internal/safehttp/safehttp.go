@@ -1,8 +1,8 @@
-// Package safehttp makes HTTP clients for URLs that users enter. Such a URL may lead to this machine, its private network, or the metadata
-// service of a cloud (server-side request forgery, CWE-918).
+// Package safehttp makes HTTP clients for URLs that users enter. Such a URL may lead to this machine, its private
+// network, or the metadata service of a cloud (server-side request forgery, CWE-918).
 //
-// The client checks each IP address when it dials, after DNS. A name that was harmless when the user saved it may resolve to a private address
-// a minute later, and no check of the text knows every notation of an address.
+// The client checks each IP address when it dials, after DNS. A name that was harmless when the user saved it may
+// resolve to a private address a minute later, and no check of the text knows every notation of an address.
 package safehttp
 
 import (
@@ -21,8 +21,9 @@ import (
 // ErrBlocked means that the client refuses the address of a request.
 var ErrBlocked = errors.New("blocked address")
 
-// Private lists the networks that Options.AllowPrivate allows: the machine itself and private networks (RFC 1918, RFC 4193, RFC 6598). It does
-// not include link-local addresses (169.254.0.0/16, fe80::/10), where clouds serve credentials; Options.Allow can allow them.
+// Private lists the networks that Options.AllowPrivate allows: the machine itself and private networks (RFC 1918, RFC
+// 4193, RFC 6598). It does not include link-local addresses (169.254.0.0/16, fe80::/10), where clouds serve
+// credentials; Options.Allow can allow them.
 var Private = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -40,10 +41,12 @@ const (
 	idleTimeout            = 90 * time.Second
 	maxResponseHeader      = 32 << 10 // bytes, including informational responses (1xx)
 
-	// defaultTimeout also limits what net/http continues after a request has ended, because other requests may use the connection.
+	// defaultTimeout also limits what net/http continues after a request has ended, because other requests may
+	// use the connection.
 	defaultTimeout = 15 * time.Second
 
-	// The buffers limit how much unread data of HTTP/2 responses is in memory, in bytes. net/http's defaults are 4 MiB and 1 GiB.
+	// The buffers limit how much unread data of HTTP/2 responses is in memory, in bytes. net/http's defaults
+	// are 4 MiB and 1 GiB.
 	streamBuffer     = 64 << 10
 	connectionBuffer = 1 << 20
 )
@@ -53,8 +56,8 @@ type Options struct {
 	AllowPrivate bool           // whether to allow the networks in Private
 	Allow        []netip.Prefix // networks to allow in addition, of any kind
 
-	// IdleConnections is how many idle connections are kept, 1024 by default, and at most a quarter of them for one host. As many TLS sessions
-	// are cached, which shorten the handshake of later connections.
+	// IdleConnections is how many idle connections are kept, 1024 by default, and at most a quarter of them for one
+	// host. As many TLS sessions are cached, which shorten the handshake of later connections.
 	IdleConnections int
 
 	Timeout  time.Duration  // for connecting, for the TLS handshake, and for writing without progress; 15 s by default
@@ -62,9 +65,10 @@ type Options struct {
 	Resolver *net.Resolver  // nil for that of the system
 }
 
-// New returns a client that dials only the addresses that options allow, on any port. It uses HTTP/1.1 and HTTP/2, verifies certificates, returns
-// redirects instead of following them, and does not decompress bodies. It closes a connection on which the server sends more than 512 KiB for a
-// request. It sets no timeout: every request needs a context with a deadline.
+// New returns a client that dials only the addresses that options allow, on any port. It uses HTTP/1.1 and HTTP/2,
+// verifies certificates, returns redirects instead of following them, and does not decompress bodies. It closes a
+// connection on which the server sends more than 512 KiB for a request. It sets no timeout: every request needs a
+// context with a deadline.
 func New(options Options) *http.Client {
 	options.IdleConnections = cmp.Or(options.IdleConnections, defaultIdleConnections)
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
@@ -100,8 +104,8 @@ func newTransport(options Options, g *guard) *http.Transport {
 	}
 }
 
-// dropped has parts of the lines that net/http's client logs to the standard logger because of what servers send. Some are logged for every
-// frame, and some quote it.
+// dropped has parts of the lines that net/http's client logs to the standard logger because of what servers send.
+// Some are logged for every frame, and some quote it.
 var dropped = [][]byte{
 	[]byte("Unsolicited response received on idle HTTP channel"),
 	[]byte("Transport: unhandled response frame type"),
@@ -109,8 +113,8 @@ var dropped = [][]byte{
 	[]byte("http2: Transport received unsolicited DATA frame"),
 }
 
-// Quiet returns a writer for the standard logger (log.SetOutput) that drops the lines that servers can cause in net/http's client. The client
-// always uses that logger, so nothing but the text of a line distinguishes them.
+// Quiet returns a writer for the standard logger (log.SetOutput) that drops the lines that servers can cause in
+// net/http's client. The client always uses that logger, so nothing but the text of a line distinguishes them.
 func Quiet(to io.Writer) io.Writer { return quiet{to} }
 
 type quiet struct{ to io.Writer }

@@ -13,8 +13,8 @@ import (
 // maxURLLength is the longest URL that CheckURL accepts, in characters.
 const maxURLLength = 2048
 
-// CheckURL checks the syntax of a URL for a client. Its error completes a sentence that begins with "The URL". It does not check the address of
-// the host, which is known only when the client dials.
+// CheckURL checks the syntax of a URL for a client. Its error completes a sentence that begins with "The URL". It
+// does not check the address of the host, which is known only when the client dials.
 func CheckURL(raw string) error {
 	if utf8.RuneCountInString(raw) > maxURLLength {
 		return fmt.Errorf("must have at most %d characters", maxURLLength)
@@ -60,8 +60,8 @@ func checkAuthority(parsed *url.URL) error {
 	return nil
 }
 
-// endsInNumber reports whether browsers and inet_aton parse the host as an IPv4 address, for example 127.1, 0177.0.0.1, 0x7f000001 or
-// 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
+// endsInNumber reports whether browsers and inet_aton parse the host as an IPv4 address, for example 127.1,
+// 0177.0.0.1, 0x7f000001 or 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
 func endsInNumber(host string) bool {
 	if strings.Contains(host, ":") {
 		return false // IPv6
@@ -83,8 +83,8 @@ func Host(address string) string {
 	return parsed.Hostname()
 }
 
-// Refuses reports whether a client with these options refuses a host that is an IP address or localhost. It does not use DNS, and is only for
-// warnings: the client checks each address when it dials.
+// Refuses reports whether a client with these options refuses a host that is an IP address or localhost. It does not
+// use DNS, and is only for warnings: the client checks each address when it dials.
 func (o Options) Refuses(host string) bool {
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		host = "127.0.0.1"

@@ -18,8 +18,8 @@ const (
 	minSealed = 40
 )
 
-// Seal returns the secret as it is stored: encrypted with AES-256-GCM if the app has an encryption key, and in plaintext otherwise. A hash is
-// not enough, because signing needs the secret.
+// Seal returns the secret as it is stored: encrypted with AES-256-GCM if the app has an encryption key, and in
+// plaintext otherwise. A hash is not enough, because signing needs the secret.
 func Seal(app core.App, plain string) (string, error) {
 	key := encryptionKey(app)
 	if key == "" {

@@ -9,7 +9,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// keyEnv is the name of an environment variable with an encryption key. The app is not bootstrapped: only its configuration is used.
+// keyEnv is the name of an environment variable with an encryption key. The app is not bootstrapped: only its
+// configuration is used.
 const keyEnv = "CONTACTBASE_TEST_KEY"
 
 func TestSeal(t *testing.T) { //nolint:paralleltest // sets the environment

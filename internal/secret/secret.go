@@ -1,5 +1,5 @@
-// Package secret makes the secrets that sign webhooks, and encrypts them for storage. Unlike keys and tokens, of which package credential stores
-// digests, they must be recoverable.
+// Package secret makes the secrets that sign webhooks, and encrypts them for storage. Unlike keys and tokens, of
+// which package credential stores digests, they must be recoverable.
 package secret
 
 import (
@@ -21,13 +21,14 @@ func New() string {
 	return prefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
-// Derive returns a secret of the same format that is determined by a key and a purpose, and reveals nothing about the key.
+// Derive returns a secret of the same format that is determined by a key and a purpose, and reveals
+// nothing about the key.
 func Derive(key, purpose string) string {
 	return prefix + base64.StdEncoding.EncodeToString(HMAC([]byte(key), []byte(purpose)))
 }
 
-// StandardKey returns the key that signs Standard Webhooks: the decoded base64 after "whsec_". If the secret does not have that format, its
-// own bytes are the key.
+// StandardKey returns the key that signs Standard Webhooks: the decoded base64 after "whsec_". If the secret does not
+// have that format, its own bytes are the key.
 func StandardKey(plain string) []byte {
 	if encoded, ok := strings.CutPrefix(plain, prefix); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {

@@ -1,8 +1,8 @@
-// Package settings reads settings from environment variables and a file, besides the command line, and knows where each value comes
-// from.
+// Package settings reads settings from environment variables and a file, besides the command line, and knows where
+// each value comes from.
 //
-// A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the file's key retentionDays set --retentionDays. The flag
-// overrides the variable, which overrides the file.
+// A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the file's key retentionDays set --retentionDays.
+// The flag overrides the variable, which overrides the file.
 package settings
 
 import (
@@ -24,8 +24,8 @@ const FileFlag = "config"
 // prefix starts the names of the environment variables.
 const prefix = "CONTACTBASE_"
 
-// foreign matches variables with our prefix that are not settings: those of the examples for integrators, and those that Kubernetes
-// sets for services with our name.
+// foreign matches variables with our prefix that are not settings: those of the examples for integrators, and those
+// that Kubernetes sets for services with our name.
 var foreign = regexp.MustCompile(`^CONTACTBASE_(URL|KEY|WEBHOOK_SECRET|(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_.+)?))$`)
 
 // Settings holds the values of an environment and a file.
@@ -45,8 +45,8 @@ type given struct {
 // None returns settings without values.
 func None() *Settings { return &Settings{known: map[string]bool{}} }
 
-// Read returns the settings of an environment, as from os.Environ, and of the file that the arguments or the environment name. An
-// empty variable counts as unset.
+// Read returns the settings of an environment, as from os.Environ, and of the file that the arguments or the
+// environment name. An empty variable counts as unset.
 func Read(args, environment []string) (*Settings, error) {
 	s := None()
 	s.environment = map[string]given{}
@@ -133,7 +133,8 @@ func Takes(kind string) string {
 	return map[string]string{"int": "a whole number", "bool": "true or false"}[kind]
 }
 
-// Check returns an error for variables and keys that name none of the flags given to Apply. It accepts those named in others.
+// Check returns an error for variables and keys that name none of the flags given to Apply. It accepts
+// those named in others.
 func (s *Settings) Check(others ...string) error {
 	variables := map[string]bool{}
 	for name := range s.known {

@@ -13,8 +13,9 @@ const (
 	maxBatchAge    = 10 * time.Millisecond
 )
 
-// An owner (a tenant) gets at most this many writes in a batch while another owner writes. Later writers wait for the batch and its commit, which
-// take longer the more writes there are. An owner that writes alone has only the limits of the batch.
+// An owner (a tenant) gets at most this many writes in a batch while another owner writes. Later writers wait for
+// the batch and its commit, which take longer the more writes there are. An owner that writes alone has only the
+// limits of the batch.
 const (
 	maxShare       = 4 // while another owner waits, or is in the batch
 	maxRecentShare = 8 // while another owner has written recently
@@ -31,12 +32,13 @@ const (
 	rollbackToSavepoint = "ROLLBACK TO contactbase_transaction"
 )
 
-// ErrBatch is the error of a write whose commit batch failed: nothing of it is in the database. It wraps the cause, usually the error of another
-// transaction.
+// ErrBatch is the error of a write whose commit batch failed: nothing of it is in the database. It wraps the cause,
+// usually the error of another transaction.
 var ErrBatch = errors.New("the commit batch failed")
 
-// ErrUncertain is the error of a write whose commit failed after all of it was in the WAL, which could not be synced or indexed. The database does not
-// show the write, but would if it were opened again, for example after a kill, before the next commit overwrites it.
+// ErrUncertain is the error of a write whose commit failed after all of it was in the WAL, which could not be synced
+// or indexed. The database does not show the write, but would if it were opened again, for example after a kill,
+// before the next commit overwrites it.
 var ErrUncertain = errors.New("it is unknown whether the commit is durable")
 
 // batch is the transactions that share one commit: one transaction of SQLite.
@@ -114,8 +116,8 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// settle returns err, which rests on writes in the batch, once these are committed. It returns the error of the batch if they are not, and that of
-// ctx if that ends first. The caller does not hold the lock.
+// settle returns err, which rests on writes in the batch, once these are committed. It returns the error of the batch
+// if they are not, and that of ctx if that ends first. The caller does not hold the lock.
 func (b *batch) settle(ctx context.Context, err error) error {
 	select {
 	case <-b.done:
@@ -128,7 +130,8 @@ func (b *batch) settle(ctx context.Context, err error) error {
 	}
 }
 
-// check handles a statement that has ended the batch. It returns the error of the statement, or that of the batch if the batch has ended.
+// check handles a statement that has ended the batch. It returns the error of the statement, or that of the batch if
+// the batch has ended.
 func (w *writer) check(b *batch, err error) error {
 	if w.batch != b { // the batch failed before
 		return b.broken
@@ -238,9 +241,9 @@ func (w *writer) finish(err error) {
 	}
 }
 
-// CacheInBatch caches a value for the next write function of the same batch, which saves a tenth of the time of a create. The value must be valid
-// after the statements of this write function. The next transaction empties the cache, unless it is a write function that caches values itself.
-// Outside write functions, CacheInBatch does nothing.
+// CacheInBatch caches a value for the next write function of the same batch, which saves a tenth of the time of a
+// create. The value must be valid after the statements of this write function. The next transaction empties the
+// cache, unless it is a write function that caches values itself. Outside write functions, CacheInBatch does nothing.
 func CacheInBatch[T any](tx Reader, value T) {
 	if r, ok := tx.(*functionReader); ok {
 		r.next = append(r.next, value)

@@ -25,7 +25,8 @@ func caching(writers *sql.DB, name string, found *[]string) func() error {
 	}
 }
 
-// A cached value is available to the next write function in the batch, unless another transaction has written in between.
+// A cached value is available to the next write function in the batch, unless another transaction has
+// written in between.
 func TestBatchCache(t *testing.T) {
 	t.Parallel()
 	noFunction := func(writers *sql.DB) func() error {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// together calls writers that share one batch, and returns their errors. They start in order while a transaction is open, which ends once all of
-// them wait for the lock.
+// together calls writers that share one batch, and returns their errors. They start in order while a transaction is
+// open, which ends once all of them wait for the lock.
 func together(t *testing.T, writers *sql.DB, each ...func() error) []error {
 	t.Helper()
 	first, err := writers.Begin()

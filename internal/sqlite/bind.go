@@ -13,15 +13,16 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// idleWriters is how many idle virtual connections the writing pool keeps. Their number is not limited: each waits for the writer lock, for
-// at most writeTimeout.
+// idleWriters is how many idle virtual connections the writing pool keeps. Their number is not limited: each waits
+// for the writer lock, for at most writeTimeout.
 const idleWriters = 128
 
-// MaxReaders is how many connections read data.db concurrently. The pool keeps them open, because opening one takes as long as thirty reads.
+// MaxReaders is how many connections read data.db concurrently. The pool keeps them open, because opening one takes
+// as long as thirty reads.
 const MaxReaders = 20
 
-// Bind removes the limit of one connection that PocketBase sets on the writing pool of data.db, keeps the connections of readers open, and
-// replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.
+// Bind removes the limit of one connection that PocketBase sets on the writing pool of data.db, keeps the connections
+// of readers open, and replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.
 func Bind(app core.App) {
 	const id = "contactbaseSQLite"
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
@@ -59,8 +60,8 @@ func setLimits(app core.App) error {
 	return nil
 }
 
-// poolOf returns PocketBase's pool for writing or reading. It returns an error if Connect has mistaken it for the other one: Connect tells them
-// apart by the limits that PocketBase sets, and another version may set different ones.
+// poolOf returns PocketBase's pool for writing or reading. It returns an error if Connect has mistaken it for the
+// other one: Connect tells them apart by the limits that PocketBase sets, and another version may set different ones.
 func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
 	connector := connectorOf(builder)
 	if connector == nil {
@@ -74,15 +75,16 @@ func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
 
 // maintain checkpoints the WALs as far as possible without blocking anyone.
 func maintain(app core.App) {
-	for _, db := range []dbx.Builder{app.ConcurrentDB(), app.AuxNonconcurrentDB()} { // that of data.db on a reading connection, without the writer lock
+	// that of data.db on a reading connection, without the writer lock
+	for _, db := range []dbx.Builder{app.ConcurrentDB(), app.AuxNonconcurrentDB()} {
 		if _, err := db.NewQuery(checkpointSQL).Execute(); err != nil {
 			app.Logger().Warn("the daily maintenance of a database failed", "error", err)
 		}
 	}
 }
 
-// Commits returns a function that returns the number of the app's commits to data.db, even after that is closed, or 0 if its writers do not share
-// commits.
+// Commits returns a function that returns the number of the app's commits to data.db, even after that is closed, or 0
+// if its writers do not share commits.
 func Commits(app core.App) func() uint64 {
 	if w := writerOf(app); w != nil {
 		return w.commits.Load
@@ -90,16 +92,17 @@ func Commits(app core.App) func() uint64 {
 	return func() uint64 { return 0 }
 }
 
-// PreCommit sets the hook before each commit to data.db. If it returns an error, the batch is not committed, and its writers get that error. All
-// other writers wait for the hook, so it must return at once.
+// PreCommit sets the hook before each commit to data.db. If it returns an error, the batch is not committed, and its
+// writers get that error. All other writers wait for the hook, so it must return at once.
 func PreCommit(app core.App, hook func() error) {
 	if w := writerOf(app); w != nil {
 		w.preCommit.Store(&hook)
 	}
 }
 
-// HandOverCheckpoints leaves checkpoints of data.db to the caller, which runs them within Exclusive whenever the channel has a value. It is for the
-// replica, whose read transaction blocks the checkpoints of others. The channel is nil if the app's writers do not share commits.
+// HandOverCheckpoints leaves checkpoints of data.db to the caller, which runs them within Exclusive whenever the
+// channel has a value. It is for the replica, whose read transaction blocks the checkpoints of others. The channel is
+// nil if the app's writers do not share commits.
 func HandOverCheckpoints(app core.App) (due <-chan struct{}) {
 	w := writerOf(app)
 	if w == nil {
@@ -109,7 +112,8 @@ func HandOverCheckpoints(app core.App) (due <-chan struct{}) {
 	return w.checkpoints.due
 }
 
-// Exclusive calls do while no writer of this process writes or has anything to commit. The function do must take a few milliseconds at most.
+// Exclusive calls do while no writer of this process writes or has anything to commit. The function do must take a
+// few milliseconds at most.
 func Exclusive(ctx context.Context, app core.App, do func() error) error {
 	w := writerOf(app)
 	if w == nil {
@@ -118,7 +122,8 @@ func Exclusive(ctx context.Context, app core.App, do func() error) error {
 	return w.exclusive(ctx, func(context.Context, *physical.Connection) error { return do() })
 }
 
-// connectorOf returns the connector of a pool that Connect has opened, and nil for any other builder, such as a transaction.
+// connectorOf returns the connector of a pool that Connect has opened, and nil for any other builder, such
+// as a transaction.
 func connectorOf(builder dbx.Builder) *connector {
 	if db, ok := builder.(*dbx.DB); ok {
 		if p, ok := db.DB().Driver().(pooled); ok {

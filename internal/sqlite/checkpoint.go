@@ -15,14 +15,15 @@ import (
 
 // All in pages of the WAL.
 const (
-	// checkpointPages is the size of the WAL at which it is checkpointed, 64 MiB: a checkpoint writes a page of an index once for all rows
-	// that touched it, and commits are slow while the disk writes.
+	// checkpointPages is the size of the WAL at which it is checkpointed, 64 MiB: a checkpoint writes a page of an
+	// index once for all rows that touched it, and commits are slow while the disk writes.
 	checkpointPages = 16_000
 
 	// handOverPages is the size at which the replica has to checkpoint, 16 MiB: all writers wait while it does.
 	handOverPages = 4_000
 
-	// inlinePages is how much the writer itself checkpoints while all others wait: what was written during a concurrent checkpoint.
+	// inlinePages is how much the writer itself checkpoints while all others wait: what was written during a
+	// concurrent checkpoint.
 	inlinePages = 1_000
 
 	// minPages is the smallest size at which the WAL is checkpointed, 1 MiB, however small the disk is.
@@ -33,10 +34,12 @@ const (
 )
 
 const (
-	pageSize           = 4096 // in bytes, as PocketBase creates databases
-	freeShare          = 4    // the WAL may take a quarter of the free disk space: a checkpoint needs as much again, and so do the replica's files
-	checkpointInterval = 4    // commits between two checks of the WAL
-	checkpointTries    = 16   // of a concurrent checkpoint, until nothing is left
+	pageSize = 4096 // in bytes, as PocketBase creates databases
+	// the WAL may take a quarter of the free disk space: a checkpoint needs as much again, and so do
+	// the replica's files
+	freeShare          = 4
+	checkpointInterval = 4  // commits between two checks of the WAL
+	checkpointTries    = 16 // of a concurrent checkpoint, until nothing is left
 
 	statusSQL     = "PRAGMA wal_checkpoint(NOOP)"
 	checkpointSQL = "PRAGMA wal_checkpoint(PASSIVE)"
@@ -47,16 +50,18 @@ type checkpoints struct {
 	sync.Mutex
 	connection *physical.Connection // for concurrent checkpoints; nil until it is needed
 	tried      int64                // size of the WAL at the last checkpoint, 0 after the WAL was reset
-	ran        atomic.Bool          // whether a concurrent checkpoint has just ended, so that the next commit checks the WAL
-	full       bool                 // whether a write failed because the disk is full; owned by the holder of the writer lock
+	// whether a concurrent checkpoint has just ended, so that the next commit checks the WAL
+	ran atomic.Bool
+	// whether a write failed because the disk is full; owned by the holder of the writer lock
+	full bool
 
 	handedOver atomic.Bool   // whether the replica checkpoints
 	due        chan struct{} // receives a value when it must checkpoint
 }
 
-// checkWAL checks the WAL after some of the commits. The caller holds the writer lock, outside a transaction. SQLite resets the WAL with the
-// first write that finds all of it checkpointed and not in use by a reader. While there are readers, the writer checkpoints the few pages that
-// it adds again and again until that happens.
+// checkWAL checks the WAL after some of the commits. The caller holds the writer lock, outside a transaction. SQLite
+// resets the WAL with the first write that finds all of it checkpointed and not in use by a reader. While there are
+// readers, the writer checkpoints the few pages that it adds again and again until that happens.
 func (w *writer) checkWAL() {
 	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.ran.Load() && !w.checkpoints.full || !w.checkpoints.TryLock() {
 		return
@@ -97,8 +102,9 @@ func (w *writer) maxWALPages(length int64) int64 {
 	return max(minPages, min(checkpointPages, available/freeShare))
 }
 
-// checkpointFullDisk checkpoints the WAL after a write failed because the disk is full. SQLite then resets the WAL, so that the next write needs
-// no space, unless the database must grow. The first commit after that checkpoints again.
+// checkpointFullDisk checkpoints the WAL after a write failed because the disk is full. SQLite then resets the
+// WAL, so that the next write needs no space, unless the database must grow. The first commit after that
+// checkpoints again.
 func (w *writer) checkpointFullDisk() {
 	if w.checkpoints.handedOver.Load() || w.open() != nil {
 		return
@@ -108,8 +114,8 @@ func (w *writer) checkpointFullDisk() {
 	}
 }
 
-// checkpointConcurrently checkpoints the WAL on a connection of its own, while writers write. SQLite completes a checkpoint only if nothing is
-// added to the WAL meanwhile. Each try has fewer pages left, until one is quick enough.
+// checkpointConcurrently checkpoints the WAL on a connection of its own, while writers write. SQLite completes a
+// checkpoint only if nothing is added to the WAL meanwhile. Each try has fewer pages left, until one is quick enough.
 func (w *writer) checkpointConcurrently() {
 	defer w.checkpoints.Unlock()
 	if w.checkpoints.connection == nil {
@@ -144,7 +150,8 @@ func (c *checkpoints) close() error {
 	return closing.Close()
 }
 
-// checkpoint runs one of the statements above. It returns how many pages the WAL has, and how many of them are checkpointed.
+// checkpoint runs one of the statements above. It returns how many pages the WAL has, and how many of them
+// are checkpointed.
 func checkpoint(c *physical.Connection, query string) (length, done int64, err error) {
 	rows, err := c.Query(context.Background(), physical.Statement{Text: query, Kind: physical.Read}, nil)
 	if err != nil {

@@ -50,8 +50,8 @@ func InChunks(ctx context.Context, app core.App, chunk Chunk) error {
 	return new(Chunks).Run(ctx, app, chunk)
 }
 
-// DeleteInChunks runs a DELETE in one transaction after another, until it deletes fewer rows than it may. Its last parameter, after args, is
-// the most rows that it deletes.
+// DeleteInChunks runs a DELETE in one transaction after another, until it deletes fewer rows than it may. Its last
+// parameter, after args, is the most rows that it deletes.
 func DeleteInChunks(ctx context.Context, app core.App, statement string, args ...any) error {
 	return InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		deleted, err := Run(tx, []Statement{{Text: statement, Args: append(slices.Clone(args), limit)}})
@@ -62,7 +62,8 @@ func DeleteInChunks(ctx context.Context, app core.App, statement string, args ..
 	})
 }
 
-// Chunks has the number of rows of the next chunk. Recurring work keeps one, so that only its first chunk is small. The zero value is ready for use.
+// Chunks has the number of rows of the next chunk. Recurring work keeps one, so that only its first chunk is small.
+// The zero value is ready for use.
 type Chunks struct {
 	limit     int
 	throttled bool
@@ -76,7 +77,8 @@ func (c *Chunks) now() time.Time {
 	return time.Now()
 }
 
-// Throttled returns chunks for long work that is not urgent: they are shorter, and each is followed by a pause of the same duration.
+// Throttled returns chunks for long work that is not urgent: they are shorter, and each is followed by a pause of
+// the same duration.
 func Throttled() *Chunks { return &Chunks{throttled: true} }
 
 // Run is InChunks, starting with the current number of rows.
@@ -135,8 +137,8 @@ func (c *Chunks) NextTimed(owner string, app core.App, chunk TimedChunk) (more b
 	return ended || found >= limit, nil
 }
 
-// nextChunk returns how many rows fit into the target time, given how long found of limit rows and their commit took. It returns at most twice the
-// limit, because those rows may have been quick by chance.
+// nextChunk returns how many rows fit into the target time, given how long found of limit rows and their commit took.
+// It returns at most twice the limit, because those rows may have been quick by chance.
 func nextChunk(target time.Duration, limit, found int, work, commit time.Duration) int {
 	work = max(work, 1)
 	share := float64(work) / float64(work+commit)

@@ -9,9 +9,10 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// commit identifies a state of a database: the header of the WAL index, which all processes share. It has the number of frames in the
-// WAL, their checksum, and a salt that changes whenever the WAL is reset, so that no two states have the same header unless the WAL is
-// empty. SQLite changes it in each commit, before the commit returns. See https://sqlite.org/walformat.html#the_wal_index_header.
+// commit identifies a state of a database: the header of the WAL index, which all processes share. It has the number
+// of frames in the WAL, their checksum, and a salt that changes whenever the WAL is reset, so that no two states have
+// the same header unless the WAL is empty. SQLite changes it in each commit, before the commit returns. See
+// https://sqlite.org/walformat.html#the_wal_index_header.
 type commit [48]byte
 
 // known reports whether the header identifies a state.
@@ -57,7 +58,8 @@ func (c *commits) close() error {
 	return c.keeper.Close()
 }
 
-// Cached caches a value that was read from data.db, until the next commit to data.db by any process. The zero value is empty.
+// Cached caches a value that was read from data.db, until the next commit to data.db by any process. The
+// zero value is empty.
 type Cached[T any] struct{ last atomic.Pointer[cached[T]] }
 
 type cached[T any] struct {
@@ -65,7 +67,8 @@ type cached[T any] struct {
 	value T
 }
 
-// Get returns the cached value, or calls read if there may have been a commit since. Without a readable WAL index, it always calls read.
+// Get returns the cached value, or calls read if there may have been a commit since. Without a readable WAL index, it
+// always calls read.
 func (r *Cached[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	commits := commitsOf(app)
 	if commits == nil {
@@ -82,7 +85,8 @@ func (r *Cached[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// commitsOf returns the commits of the app's data.db. It returns nil in a transaction, and if Connect has not opened the database.
+// commitsOf returns the commits of the app's data.db. It returns nil in a transaction, and if Connect has not
+// opened the database.
 func commitsOf(app core.App) *commits {
 	c := connectorOf(app.ConcurrentDB())
 	if c == nil {

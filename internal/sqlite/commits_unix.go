@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapIndex maps the first bytes of the WAL index of a database. It is never unmapped: closing the file would release the locks that SQLite
-// holds on it for this process.
+// mapIndex maps the first bytes of the WAL index of a database. It is never unmapped: closing the file would release
+// the locks that SQLite holds on it for this process.
 func mapIndex(path string, length int) ([]byte, error) {
 	file, err := unix.Open(path+"-shm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

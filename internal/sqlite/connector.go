@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// connector opens the connections of one pool: physical connections for reading, or virtual ones that share the connection of a writer.
+// connector opens the connections of one pool: physical connections for reading, or virtual ones that share the
+// connection of a writer.
 type connector struct {
 	driver           driver.Driver
 	path             string
@@ -27,8 +28,9 @@ type connector struct {
 	commits commits
 }
 
-// Connect implements driver.Connector. PocketBase opens both pools with the same path, and uses them before any hook runs. It sets the limit of
-// connections in between, and nothing else identifies the writing pool. Bind returns an error if this goes wrong.
+// Connect implements driver.Connector. PocketBase opens both pools with the same path, and uses them before any hook
+// runs. It sets the limit of connections in between, and nothing else identifies the writing pool. Bind returns an
+// error if this goes wrong.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	var err error
 	c.choose.Do(func() {
@@ -47,8 +49,9 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	return c.reader()
 }
 
-// reader returns a connection on which SQLite rolls back everything that a statement writes: all commits go through the writer and its
-// pre-commit hook. PRAGMA query_only would also forbid VACUUM INTO, which does not write to our databases.
+// reader returns a connection on which SQLite rolls back everything that a statement writes: all commits go
+// through the writer and its pre-commit hook. PRAGMA query_only would also forbid VACUUM INTO, which does not
+// write to our databases.
 func (c *connector) reader() (driver.Conn, error) {
 	physical, err := c.connect(c.readerStatements, readerCache)
 	if err != nil {

@@ -16,8 +16,8 @@ var errClosed = errors.New("the database is closed")
 // errRunByHolder tells a waiter that the holder of the lock has run its write function.
 var errRunByHolder = errors.New("the holder of the writer lock ran the write function")
 
-// writerLock is the lock on the writing connection. Each owner has a queue of waiters, in the order in which they ask for the lock.
-// Owners take turns.
+// writerLock is the lock on the writing connection. Each owner has a queue of waiters, in the order in which they ask
+// for the lock. Owners take turns.
 type writerLock struct {
 	mu     sync.Mutex
 	held   bool
@@ -41,8 +41,8 @@ type waiter struct {
 	running bool           // whether the holder runs it
 }
 
-// acquire returns once the caller holds the lock. The error is that of ctx, ErrBusy after the deadline, errClosed, or errRunByHolder
-// if the caller passed a write. If the lock arrives just as the caller gives up, unlock releases it.
+// acquire returns once the caller holds the lock. The error is that of ctx, ErrBusy after the deadline, errClosed, or
+// errRunByHolder if the caller passed a write. If the lock arrives just as the caller gives up, unlock releases it.
 func (l *writerLock) acquire(ctx context.Context, deadline time.Time, owner string, write *functionWrite, unlock func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,7 +77,8 @@ func (l *writerLock) acquire(ctx context.Context, deadline time.Time, owner stri
 	}
 }
 
-// abandon removes a waiter and returns the reason. If the holder runs the waiter's write function, abandon waits for it instead.
+// abandon removes a waiter and returns the reason. If the holder runs the waiter's write function, abandon
+// waits for it instead.
 func (l *writerLock) abandon(w *waiter, reason error, unlock func()) error {
 	l.mu.Lock()
 	if w.running {
@@ -140,8 +141,8 @@ func (l *writerLock) take(i int) *waiter {
 	return first
 }
 
-// takeWrite removes the first waiter that may join the open batch if it has a write function, which the caller then has to run. It returns
-// nil otherwise.
+// takeWrite removes the first waiter that may join the open batch if it has a write function, which the caller then
+// has to run. It returns nil otherwise.
 func (l *writerLock) takeWrite(open *batch) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,8 +163,8 @@ func (l *writerLock) handOver(open *batch) bool {
 	return l.grant(open)
 }
 
-// release passes the lock to the first waiter, if any, and frees it otherwise. It reports whether the lock was closed in the
-// meantime: then the caller keeps it for good.
+// release passes the lock to the first waiter, if any, and frees it otherwise. It reports whether the lock was closed
+// in the meantime: then the caller keeps it for good.
 func (l *writerLock) release() (closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,7 +185,8 @@ func (l *writerLock) grant(open *batch) bool {
 	return true
 }
 
-// close refuses all current and later waiters. It reports whether the caller got the lock: if there is a holder, its release returns true.
+// close refuses all current and later waiters. It reports whether the caller got the lock: if there is a holder, its
+// release returns true.
 func (l *writerLock) close() (acquired bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

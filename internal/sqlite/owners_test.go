@@ -62,7 +62,8 @@ func (r *ownersRecorder) transaction(owner string) func() error {
 	}
 }
 
-// Owners take turns, in write functions and transactions. One that has many writes gets few of a batch while another one writes.
+// Owners take turns, in write functions and transactions. One that has many writes gets few of a batch while
+// another one writes.
 func TestOwnersTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ waiting, want string }{
@@ -79,7 +80,8 @@ func TestOwnersTakeTurns(t *testing.T) {
 				_, writers := pools(t)
 				r := &ownersRecorder{writers: writers}
 				mustExec(t, writers, "DELETE FROM things")
-				if err := errors.Join(together(t, writers, r.writes("a")...)...); err != nil { // only the owner that wrote last is known
+				// only the owner that wrote last is known
+				if err := errors.Join(together(t, writers, r.writes("a")...)...); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(recently)

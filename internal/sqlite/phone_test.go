@@ -10,8 +10,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A contact is found by its phone number with as little work as by its email address, in a tenant with 100,000 contacts, of which many may share the
-// number: by a single change, by the rows of an import, and by the check of one.
+// A contact is found by its phone number with as little work as by its email address, in a tenant with
+// 100,000 contacts, of which many may share the number: by a single change, by the rows of an import, and by
+// the check of one.
 func TestPhonesAreFoundLikeEmails(t *testing.T) {
 	t.Parallel()
 	connect, pages := testkit.ConnectCounting()

@@ -18,10 +18,12 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// scans matches a step of a query plan that reads a whole table of tenants' rows, by its name or the alias that our statements give it.
+// scans matches a step of a query plan that reads a whole table of tenants' rows, by its name or the alias that our
+// statements give it.
 var scans = regexp.MustCompile(`^SCAN (c|s|d|a|e|p|t|contacts|events|deliveries|delivery_attempts|inbound_requests|_contactSearch|_idempotency|_inboundPeople)\b`)
 
-// filtered matches a statement with a filter by time or by an indexed field, and tenantScans a step that reads all of a tenant's rows.
+// filtered matches a statement with a filter by time or by an indexed field, and tenantScans a step that reads all
+// of a tenant's rows.
 var (
 	filtered    = regexp.MustCompile(":(createdSince|createdBefore|updatedSince|updatedBefore|indexed0)")
 	tenantScans = regexp.MustCompile(`^SEARCH [cs] .*\(tenant=\?\)$`)

@@ -180,8 +180,8 @@ func TestPocketBaseOwnWork(t *testing.T) {
 	}
 }
 
-// PocketBase updates statistics after each change of a collection. With statistics of a small table, SQLite would scan it even when it is large. The
-// plan of a query must not depend on when an admin adds a field.
+// PocketBase updates statistics after each change of a collection. With statistics of a small table, SQLite would
+// scan it even when it is large. The plan of a query must not depend on when an admin adds a field.
 func TestNoPlannerStatistics(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))

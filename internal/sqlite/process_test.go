@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// The test binary runs itself as another process that writes. childEnv is the prefix of its rows, and childDirEnv its data directory. It prints
-// the name of each acknowledged row.
+// The test binary runs itself as another process that writes. childEnv is the prefix of its rows, and childDirEnv its
+// data directory. It prints the name of each acknowledged row.
 const (
 	childEnv    = "CONTACTBASE_SQLITE_CHILD"
 	childDirEnv = "CONTACTBASE_SQLITE_CHILD_DIR"

@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// PocketBase runs statements that it considers reads on reading connections, even WITH … UPDATE. Writes fail there, so that they cannot bypass the
-// pre-commit hook, and reads succeed.
+// PocketBase runs statements that it considers reads on reading connections, even WITH … UPDATE. Writes fail there,
+// so that they cannot bypass the pre-commit hook, and reads succeed.
 func TestReadersDoNotWrite(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))

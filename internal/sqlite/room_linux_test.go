@@ -77,7 +77,8 @@ func TestWALLeavesFreeSpace(t *testing.T) {
 	}
 }
 
-// On a full disk the WAL is checkpointed and reset, so that rows can be changed. Writes that need space fail, and succeed once there is space again.
+// On a full disk the WAL is checkpointed and reset, so that rows can be changed. Writes that need space fail, and
+// succeed once there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	const size = 16 // MiB

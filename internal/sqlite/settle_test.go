@@ -14,7 +14,8 @@ import (
 
 var errFound = errors.New("found an uncommitted row")
 
-// finder returns a writer with a write function that refuses to write once it finds a part, and otherwise inserts a row.
+// finder returns a writer with a write function that refuses to write once it finds a part, and
+// otherwise inserts a row.
 func finder(ctx context.Context, t *testing.T, writers *sql.DB) func() error {
 	return func() error {
 		_, err := writeWith(ctx, writers, "", func(tx Reader) ([]Statement, error) {

@@ -10,10 +10,12 @@ import (
 // sharedAge is how long a value is shared at most, which limits how many are in memory.
 const sharedAge = time.Second
 
-// Shared shares values read from data.db among concurrent callers, until the next commit to data.db by any process. A caller never
-// receives a value that was read before the last commit at the time of its call. The zero value is empty.
+// Shared shares values read from data.db among concurrent callers, until the next commit to data.db by any
+// process. A caller never receives a value that was read before the last commit at the time of its call. The
+// zero value is empty.
 type Shared[K comparable, V any] struct {
-	// Large reports whether a value takes too much memory to be kept: only callers that waited while it was read share it. nil keeps all.
+	// Large reports whether a value takes too much memory to be kept: only callers that waited while it was read
+	// share it. nil keeps all.
 	Large func(V) bool
 
 	mu     sync.Mutex
@@ -21,8 +23,8 @@ type Shared[K comparable, V any] struct {
 	values map[K]func() V
 }
 
-// Get returns the value of the key. It calls read unless another one does or has since the last commit. Without a readable WAL index, it
-// always calls read.
+// Get returns the value of the key. It calls read unless another one does or has since the last commit. Without a
+// readable WAL index, it always calls read.
 func (s *Shared[K, V]) Get(app core.App, key K, read func() V) V {
 	return s.reader(app, key, read)()
 }

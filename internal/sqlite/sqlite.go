@@ -1,9 +1,10 @@
 // Package sqlite opens the databases, and makes concurrent writers of data.db share their commits.
 //
-// SQLite has one writer at a time, and with full durability each commit waits for the disk. PocketBase therefore writes through a pool of
-// one connection, where every writer pays for its own commit. Here that pool hands out many virtual connections, which share one physical
-// connection and one writer lock. Each transaction is a part of a commit batch, which is one transaction of SQLite. The writer that
-// finishes while no other waits for the lock commits the batch for all transactions in it. So
+// SQLite has one writer at a time, and with full durability each commit waits for the disk. PocketBase therefore
+// writes through a pool of one connection, where every writer pays for its own commit. Here that pool hands out many
+// virtual connections, which share one physical connection and one writer lock. Each transaction is a part of a
+// commit batch, which is one transaction of SQLite. The writer that finishes while no other waits for the lock
+// commits the batch for all transactions in it. So
 //
 //   - a write returns after its commit, and not before;
 //   - a single writer waits for no other;
@@ -12,11 +13,13 @@
 //
 // Each owner, which is a tenant, has a queue of waiting writers, and owners take turns.
 //
-// PocketBase sees no difference: one transaction runs at a time, and its hooks run before and after it. But the commit of a transaction also
-// waits for those that join its batch, so a transaction must never wait for another writer.
+// PocketBase sees no difference: one transaction runs at a time, and its hooks run before and after it. But
+// the commit of a transaction also waits for those that join its batch, so a transaction must never wait
+// for another writer.
 //
-// There are two ways to write. WriteFor calls a write function, which reads, checks and returns statements: short, and without a savepoint.
-// Transact and PocketBase's RunInTransaction run a transaction statement by statement. Long work goes through InChunks.
+// There are two ways to write. WriteFor calls a write function, which reads, checks and returns statements: short,
+// and without a savepoint. Transact and PocketBase's RunInTransaction run a transaction statement by statement. Long
+// work goes through InChunks.
 package sqlite
 
 import (
@@ -38,7 +41,8 @@ const (
 	Normal Durability = "normal" // the last commits; the database stays intact
 )
 
-// dataFile is the database whose writers share commits. PocketBase already writes the other one, auxiliary.db, in batches.
+// dataFile is the database whose writers share commits. PocketBase already writes the other one,
+// auxiliary.db, in batches.
 const dataFile = "data.db"
 
 // driverName is the name under which database/sql and dbx know SQLite.
@@ -67,8 +71,9 @@ func ParseDurability(s string) (Durability, error) {
 	}
 }
 
-// Connect returns the function with which PocketBase opens its databases. A pool of data.db that is limited to one connection before its
-// first use, as PocketBase limits its writing pool, commits in batches. Bind removes that limit.
+// Connect returns the function with which PocketBase opens its databases. A pool of data.db that is limited
+// to one connection before its first use, as PocketBase limits its writing pool, commits in batches. Bind
+// removes that limit.
 func Connect(durability Durability) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
@@ -99,9 +104,9 @@ func open(path string, durability Durability, readerStatements, writerStatements
 	return dbx.NewFromDB(c.pool, driverName), nil
 }
 
-// dataSource returns the data source name of the file for the driver. The pragmas are PocketBase's, except for synchronous, cache_size and
-// wal_autocheckpoint. The writer later sets busy_timeout to 0, because it waits for other processes itself. busy_timeout comes first, because
-// setting the journal mode may have to wait for a lock.
+// dataSource returns the data source name of the file for the driver. The pragmas are PocketBase's, except for
+// synchronous, cache_size and wal_autocheckpoint. The writer later sets busy_timeout to 0, because it waits for other
+// processes itself. busy_timeout comes first, because setting the journal mode may have to wait for a lock.
 func dataSource(path string, durability Durability, cache int) string {
 	return path + "?" + strings.Join([]string{
 		"_pragma=busy_timeout(10000)",

@@ -17,8 +17,9 @@ type Statement struct {
 	Args []any
 }
 
-// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many rows, for
-// which SQLite keeps a copy of every page. It ends with a StatementError at the first run that fails, and does not undo the runs before.
+// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one
+// statement with many rows, for which SQLite keeps a copy of every page. It ends with a StatementError at the first
+// run that fails, and does not undo the runs before.
 func Repeat(text string, lists [][]any) Statement {
 	return Statement{Text: text, Args: []any{repeated(lists)}}
 }
@@ -39,8 +40,8 @@ type Reader interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }
 
-// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx searches each statement for names in braces
-// and brackets, which takes longer than SQLite needs for most of them.
+// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx searches each
+// statement for names in braces and brackets, which takes longer than SQLite needs for most of them.
 func Direct(db dbx.Builder) dbx.Executor {
 	switch db := db.(type) {
 	case *dbx.DB:
@@ -94,11 +95,13 @@ func run(tx interface {
 	return changed, nil
 }
 
-// Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short transaction, which takes a few milliseconds
-// at most, joins the open commit batch, whose writers wait for it. Any other transaction commits that batch first. If the batch fails
-// because of another transaction, Transact calls do of a short one again.
+// Transact is PocketBase's RunInTransaction on behalf of an owner, which is the id of a tenant. A short
+// transaction, which takes a few milliseconds at most, joins the open commit batch, whose writers wait for it. Any
+// other transaction commits that batch first. If the batch fails because of another transaction, Transact calls do
+// of a short one again.
 //
-// An error of do that rests on uncommitted writes of others is returned after their commit. The end of ctx ends that wait, and nothing else.
+// An error of do that rests on uncommitted writes of others is returned after their commit. The end of ctx ends that
+// wait, and nothing else.
 func Transact(ctx context.Context, app core.App, owner string, short bool, do func(tx core.App) error) error {
 	if app.IsTransactional() {
 		return do(app)
@@ -114,8 +117,9 @@ func Transact(ctx context.Context, app core.App, owner string, short bool, do fu
 	return err
 }
 
-// awaitLock is the first statement of a transaction: it waits for the writer lock, and does nothing else. Its only argument is a lockRequest. Options
-// go through an argument that the driver removes (see driver.ErrRemoveArgument), because PocketBase's RunInTransaction passes no context to it.
+// awaitLock is the first statement of a transaction: it waits for the writer lock, and does nothing else. Its only
+// argument is a lockRequest. Options go through an argument that the driver removes (see driver.ErrRemoveArgument),
+// because PocketBase's RunInTransaction passes no context to it.
 const awaitLock = "-- wait for the writer lock"
 
 func transact(app core.App, request *lockRequest, do func(tx core.App) error) error {
@@ -127,8 +131,9 @@ func transact(app core.App, request *lockRequest, do func(tx core.App) error) er
 	})
 }
 
-// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf of the record's tenant, if it has
-// one. Meanwhile the app of the event is that of the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
+// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf
+// of the record's tenant, if it has one. Meanwhile the app of the event is that of the transaction. Afterwards it is
+// the outer one again, which the after-success hooks expect.
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 	outer := e.App
 	defer func() { e.App = outer }()
@@ -141,7 +146,8 @@ func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 // savepoint is the name of the savepoints, which may be nested.
 const savepoint = "contactbase_part"
 
-// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone, and the transaction can continue.
+// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone, and the
+// transaction can continue.
 func Savepoint(tx core.App, part func() error) error {
 	db := Direct(tx.NonconcurrentDB())
 	if _, err := db.Exec("SAVEPOINT " + savepoint); err != nil {
@@ -163,7 +169,8 @@ func Savepoint(tx core.App, part func() error) error {
 	return err
 }
 
-// List encodes values for json_each, so that one statement takes any number of them: strings, numbers, or lists of these.
+// List encodes values for json_each, so that one statement takes any number of them: strings, numbers,
+// or lists of these.
 func List[T any](values []T) string {
 	if len(values) == 0 {
 		return "[]" // json_each reads null as one value

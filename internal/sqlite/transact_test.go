@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// The error of a write function or of its first statement affects no other writer. If a later statement fails, the batch fails, and its other
-// transactions run again.
+// The error of a write function or of its first statement affects no other writer. If a later statement fails, the
+// batch fails, and its other transactions run again.
 func TestWriteFunctions(t *testing.T) {
 	t.Parallel()
 	insertion := func(name string) Statement { return Statement{"INSERT INTO things (name) VALUES (?)", []any{name}} }

@@ -9,12 +9,13 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// transaction is a transaction in a commit batch. It holds the writer lock from its first statement to its end: only that can name its owner.
-// With it, the transaction of a write function or a short one joins the open batch, and any other one begins a batch of its own.
+// transaction is a transaction in a commit batch. It holds the writer lock from its first statement to its end: only
+// that can name its owner. With it, the transaction of a write function or a short one joins the open batch, and any
+// other one begins a batch of its own.
 //
-// A savepoint makes SQLite keep a copy of every page, which takes a quarter of the time of a small write and half of that of a large one. So the
-// first transaction of a batch has none: undoing it rolls back the batch. A later one gets a savepoint before its first write. A write function has
-// none: it fails before its first write, or with it.
+// A savepoint makes SQLite keep a copy of every page, which takes a quarter of the time of a small write and half of
+// that of a large one. So the first transaction of a batch has none: undoing it rolls back the batch. A later one
+// gets a savepoint before its first write. A write function has none: it fails before its first write, or with it.
 type transaction struct {
 	*lockRequest
 	connection *virtual
@@ -97,7 +98,8 @@ func (tx *transaction) run(ctx context.Context, s physical.Statement, run func(c
 	return err
 }
 
-// prepare refuses statements that a write function may not run, and begins the savepoint before the first statement that may write.
+// prepare refuses statements that a write function may not run, and begins the savepoint before the first
+// statement that may write.
 func (tx *transaction) prepare(s physical.Statement) error {
 	if tx.mode != byStatement {
 		if s.Kind != physical.Read && s.Kind != physical.Write {

@@ -10,8 +10,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsUnavailable reports whether err comes from the storage and not from the statement: the disk is full, fails or is read-only, the file is
-// damaged, another process has the lock, or the database is closed. Then nothing was written, and a retry may succeed.
+// IsUnavailable reports whether err comes from the storage and not from the statement: the disk is full, fails or is
+// read-only, the file is damaged, another process has the lock, or the database is closed. Then nothing was written,
+// and a retry may succeed.
 func IsUnavailable(err error) bool {
 	if err == nil || errors.Is(err, ErrUncertain) {
 		return false

@@ -111,7 +111,8 @@ func (v *virtual) run(ctx context.Context, s physical.Statement, run func(contex
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. It ignores the options. The transaction waits for the writer lock with its first statement.
+// BeginTx implements driver.ConnBeginTx. It ignores the options. The transaction waits for the writer lock with
+// its first statement.
 func (v *virtual) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	v.tx = &transaction{lockRequest: &lockRequest{}, connection: v}
 	return v.tx, nil
@@ -122,7 +123,8 @@ func (v *virtual) Begin() (driver.Tx, error) {
 	return v.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// Prepare implements driver.Conn. The physical connection compiles the statement when it runs, and reports errors only then.
+// Prepare implements driver.Conn. The physical connection compiles the statement when it runs, and reports
+// errors only then.
 func (v *virtual) Prepare(query string) (driver.Stmt, error) {
 	return &deferredStatement{connection: v, query: query}, nil
 }

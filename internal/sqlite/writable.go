@@ -15,8 +15,8 @@ const commitProof = 2 * time.Second
 
 const touchSQL = "UPDATE _migrations SET applied = applied %s 1 WHERE file = (SELECT min(file) FROM _migrations)"
 
-// Writable returns an error if data.db is not writable. Unless there was a commit in the last two seconds, it changes a row and changes it back,
-// because SQLite does not write an update that changes nothing.
+// Writable returns an error if data.db is not writable. Unless there was a commit in the last two seconds, it changes
+// a row and changes it back, because SQLite does not write an update that changes nothing.
 func Writable(app core.App) error {
 	db, isOpen := app.NonconcurrentDB().(*dbx.DB)
 	if !isOpen {

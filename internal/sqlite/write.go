@@ -15,29 +15,29 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// WriteFunc is the write function of a transaction. It reads and checks, and returns the statements to run. It may be called twice, and must not
-// have other effects.
+// WriteFunc is the write function of a transaction. It reads and checks, and returns the statements to run. It may be
+// called twice, and must not have other effects.
 type WriteFunc func(Reader) ([]Statement, error)
 
-// Write calls a write function and runs the statements that it returns, in one transaction. It returns how many rows each statement
-// changed.
+// Write calls a write function and runs the statements that it returns, in one transaction. It returns how many rows
+// each statement changed.
 //
 // An error that rests on uncommitted writes of others is returned after their commit. If that fails, fn runs again.
 //
-// The transaction needs no savepoint, which saves a quarter of the time of a small write: a write function returns its errors before anything is
-// written, and SQLite undoes a first statement that fails. If a later statement or the commit fails, the other transactions of the commit batch
-// run again.
+// The transaction needs no savepoint, which saves a quarter of the time of a small write: a write function returns
+// its errors before anything is written, and SQLite undoes a first statement that fails. If a later statement or the
+// commit fails, the other transactions of the commit batch run again.
 //
-// No goroutine needs to hold the transaction of a write function open. So the holder of the writer lock also runs the functions that wait behind
-// its own, and wakes their callers only once, with the outcome.
+// No goroutine needs to hold the transaction of a write function open. So the holder of the writer lock also runs the
+// functions that wait behind its own, and wakes their callers only once, with the outcome.
 //
 // If the app is in a transaction, the write becomes a part of it.
 func Write(app core.App, fn WriteFunc) ([]int64, error) {
 	return WriteFor(context.Background(), app, "", fn)
 }
 
-// WriteFor is Write on behalf of an owner, which is the id of a tenant. Owners take turns. The end of ctx ends the wait for the commit of others, and
-// nothing else.
+// WriteFor is Write on behalf of an owner, which is the id of a tenant. Owners take turns. The end of ctx ends the
+// wait for the commit of others, and nothing else.
 func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]int64, error) {
 	switch db := app.NonconcurrentDB().(type) {
 	case *dbx.DB:
@@ -53,8 +53,9 @@ func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]
 	}
 }
 
-// Through is WriteFor for a function that runs its statements itself, so that it can continue if SQLite refuses the first
-// one. It returns its other errors before it writes anything: one that comes later makes the whole batch run again.
+// Through is WriteFor for a function that runs its statements itself, so that it can continue if SQLite
+// refuses the first one. It returns its other errors before it writes anything: one that comes later makes the
+// whole batch run again.
 func Through(ctx context.Context, app core.App, owner string, fn func(tx Tx) error) error {
 	_, err := WriteFor(ctx, app, owner, through(app, fn))
 	return err
@@ -129,8 +130,8 @@ func (w *writer) writeFunction(mode mode, owner string, fn WriteFunc) *functionW
 	return f
 }
 
-// runWaiting runs the write functions whose turn it is, as transactions of the open batch. The caller holds the lock and waits
-// for that batch.
+// runWaiting runs the write functions whose turn it is, as transactions of the open batch. The caller holds the lock
+// and waits for that batch.
 func (w *writer) runWaiting() {
 	for w.batch != nil && !w.batch.full() {
 		next := w.lock.takeWrite(w.batch)
@@ -186,8 +187,8 @@ func (w *writer) run(f *functionWrite) {
 	}
 }
 
-// functionConn is the virtual connection of write functions, which the holder of the lock owns. It does not use transactions of database/sql,
-// which start a goroutine for each transaction and each query.
+// functionConn is the virtual connection of write functions, which the holder of the lock owns. It does not use
+// transactions of database/sql, which start a goroutine for each transaction and each query.
 type functionConn struct {
 	virtual *virtual
 	pool    *sql.DB

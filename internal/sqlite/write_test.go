@@ -48,7 +48,8 @@ func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
 			t.Errorf("%d commits of %d writes", after.Commits-before.Commits, after.Writes-before.Writes)
 		}
-		if holds, _ := observed(t, poolWriter(writers).times.hold); holds-holdsBefore != count+1 { // and the transaction for which they wait
+		// and the transaction for which they wait
+		if holds, _ := observed(t, poolWriter(writers).times.hold); holds-holdsBefore != count+1 {
 			t.Errorf("measured %d holds of the lock, want %d", holds-holdsBefore, count+1)
 		}
 		if got := column(t, readers, names); got != "0 1 2 3 4" {

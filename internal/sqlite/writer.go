@@ -16,12 +16,12 @@ import (
 // writeTimeout is how long a writer waits, from its arrival, for the writer lock and for other processes together.
 const writeTimeout = 10 * time.Second
 
-// busyInterval is how often a writer tries the lock of another process. SQLite's own busy handler ends up trying ten times a second,
-// which misses the short pauses between the commit batches of a busy process.
+// busyInterval is how often a writer tries the lock of another process. SQLite's own busy handler ends up trying ten
+// times a second, which misses the short pauses between the commit batches of a busy process.
 const busyInterval = time.Millisecond
 
-// ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another process. It wrote
-// nothing. Its text avoids the words that make PocketBase retry again and again.
+// ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another
+// process. It wrote nothing. Its text avoids the words that make PocketBase retry again and again.
 var ErrBusy = errors.New("the database accepted no write for 10 seconds")
 
 var (
@@ -30,8 +30,8 @@ var (
 	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions with RunInTransaction")
 )
 
-// writer owns the one physical connection that the virtual connections share. The holder of the lock owns everything in it but the
-// lock and the counters.
+// writer owns the one physical connection that the virtual connections share. The holder of the lock owns everything
+// in it but the lock and the counters.
 type writer struct {
 	lock      writerLock
 	connect   func() (*physical.Connection, error)
@@ -39,11 +39,12 @@ type writer struct {
 	functions *functionConn
 
 	connection *physical.Connection // nil until it is needed
-	suspect    bool                 // whether the connection is replaced when the lock is released, because a transaction broke
-	ended      bool                 // whether SQLite has ended the transaction that was begun last
-	committed  bool                 // whether it ended by a commit
-	batch      *batch               // nil while no batch is open
-	lockedAt   time.Time            // when the holder got the lock
+	// whether the connection is replaced when the lock is released, because a transaction broke
+	suspect   bool
+	ended     bool      // whether SQLite has ended the transaction that was begun last
+	committed bool      // whether it ended by a commit
+	batch     *batch    // nil while no batch is open
+	lockedAt  time.Time // when the holder got the lock
 
 	lastOwner    string    // the last that wrote
 	ownerChanged time.Time // when another one had written before it
@@ -73,7 +74,8 @@ func (w *writer) acquire(ctx context.Context, deadline time.Time, owner string) 
 	return nil
 }
 
-// unlock hands the lock over to the next waiter that may join the open batch. If there is none, it commits the batch first.
+// unlock hands the lock over to the next waiter that may join the open batch. If there is none, it
+// commits the batch first.
 func (w *writer) unlock() {
 	lockedAt := w.lockedAt
 	if w.batch != nil && !w.batch.full() && w.lock.handOver(w.batch) {
@@ -116,8 +118,8 @@ func (w *writer) open() error {
 	return nil
 }
 
-// discard closes the connection. It removes the hooks first: the driver keeps them by the address of the connection, which the next
-// connection may get.
+// discard closes the connection. It removes the hooks first: the driver keeps them by the address of the connection,
+// which the next connection may get.
 func (w *writer) discard() error {
 	if w.connection == nil {
 		return nil
@@ -129,8 +131,8 @@ func (w *writer) discard() error {
 	return c.Close()
 }
 
-// write runs a statement that SQLite undoes if it fails, in a batch that others may join afterwards. If one of those makes the batch
-// fail, the statement runs once more, in a batch of its own.
+// write runs a statement that SQLite undoes if it fails, in a batch that others may join afterwards. If one of those
+// makes the batch fail, the statement runs once more, in a batch of its own.
 func (w *writer) write(ctx context.Context, run func(context.Context, *physical.Connection) error) error {
 	deadline := time.Now().Add(writeTimeout)
 	err := w.writeOnce(ctx, deadline, false, run)

@@ -11,8 +11,8 @@ import (
 // json is the media type of responses that are not streams.
 const json = "application/json"
 
-// IsPreferred reports whether a request prefers a stream to JSON: its Accept headers contain the media type of streams with a quality that is
-// above 0, and not below that of JSON. A range such as */* does not request a stream.
+// IsPreferred reports whether a request prefers a stream to JSON: its Accept headers contain the media type of
+// streams with a quality that is above 0, and not below that of JSON. A range such as */* does not request a stream.
 func IsPreferred(header http.Header) bool {
 	qualities := map[string]float64{}
 	for _, value := range header.Values("Accept") {

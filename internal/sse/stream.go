@@ -21,8 +21,8 @@ const (
 	endTimeout = time.Second      // of a write during which the server stops
 )
 
-// Stream is a stream to a client. With HTTP/1 it hijacks the connection, because net/http needs four times as much memory for an idle
-// connection. With HTTP/2 it writes to the response.
+// Stream is a stream to a client. With HTTP/1 it hijacks the connection, because net/http needs four times as much
+// memory for an idle connection. With HTTP/2 it writes to the response.
 type Stream struct {
 	conn    net.Conn // the hijacked connection; nil with HTTP/2
 	chunked bool     // whether conn uses the chunked transfer coding of HTTP/1.1
@@ -48,7 +48,8 @@ func NewStream(w http.ResponseWriter, r *http.Request) *Stream {
 // IsHijacked reports whether the stream has hijacked the connection, so that the handler of the request may return.
 func (s *Stream) IsHijacked() bool { return s.conn != nil }
 
-// Gone returns a channel that is closed when the client disconnects. It is nil with a hijacked connection: then only Send notices.
+// Gone returns a channel that is closed when the client disconnects. It is nil with a hijacked connection: then
+// only Send notices.
 func (s *Stream) Gone() <-chan struct{} { return s.gone }
 
 // Send sends a part of the stream, and reports whether that succeeded.
@@ -72,8 +73,8 @@ func (s *Stream) Send(b []byte) bool {
 	return server.Flush() == nil && server.SetWriteDeadline(time.Time{}) == nil
 }
 
-// Hurry fails a write to a hijacked connection whose client does not read, instead of letting it take all its time. It may be called at any
-// time, by any goroutine.
+// Hurry fails a write to a hijacked connection whose client does not read, instead of letting it take all its time.
+// It may be called at any time, by any goroutine.
 func (s *Stream) Hurry() {
 	if s.IsHijacked() {
 		_ = s.conn.SetWriteDeadline(time.Now().Add(endTimeout))

@@ -19,8 +19,8 @@ import (
 // idleTimeout is how long idle connections stay open when the server stops.
 const idleTimeout = time.Second
 
-// socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for the next server.
-// Each of its own is closed after its next response: no request is refused or cut off.
+// socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for
+// the next server. Each of its own is closed after its next response: no request is refused or cut off.
 type socket struct {
 	*net.TCPListener
 	file *os.File // as systemd passed it
@@ -113,8 +113,8 @@ func (s *socket) handOver(timeout time.Duration) {
 	}
 }
 
-// Accept returns the next connection. Once the server is stopping, it blocks until the socket is closed: with an error, the server
-// would stop too early.
+// Accept returns the next connection. Once the server is stopping, it blocks until the socket is closed: with an
+// error, the server would stop too early.
 func (s *socket) Accept() (net.Conn, error) {
 	c, err := s.accept()
 	if err == nil {

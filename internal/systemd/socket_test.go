@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A kept-alive connection is closed after the next response, and one that is no longer accepted waits for the next server of the
-// socket.
+// A kept-alive connection is closed after the next response, and one that is no longer accepted waits for the next
+// server of the socket.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {

@@ -1,5 +1,6 @@
-// Package systemd lets systemd supervise the server. The server uses the socket on which systemd listens, and reports when it is
-// ready and when it stops. systemd restarts it if it stops responding. Without systemd, the package does nothing.
+// Package systemd lets systemd supervise the server. The server uses the socket on which systemd listens, and
+// reports when it is ready and when it stops. systemd restarts it if it stops responding. Without systemd, the
+// package does nothing.
 package systemd
 
 import (

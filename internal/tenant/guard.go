@@ -9,15 +9,15 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Triggers on contacts refuse writes of moving tenants. They exist only while a tenant moves. With a trigger, SQLite keeps the
-// original of every page that an insert changes, and a batch takes half as long again. Other tables, which are written less, always
-// have theirs.
+// Triggers on contacts refuse writes of moving tenants. They exist only while a tenant moves. With a trigger, SQLite
+// keeps the original of every page that an insert changes, and a batch takes half as long again. Other tables, which
+// are written less, always have theirs.
 var guards = map[string]string{"INSERT": "NEW", "UPDATE": "OLD", "DELETE": "OLD"}
 
 func guardName(event string) string { return "_moves_contacts_" + strings.ToLower(event) }
 
-// Guard creates the triggers if any tenant is moving, and otherwise drops them. Call it in each transaction that starts or ends a
-// move.
+// Guard creates the triggers if any tenant is moving, and otherwise drops them. Call it in each transaction that
+// starts or ends a move.
 func Guard(tx core.App) error {
 	reader := sqlite.ReaderOf(tx)
 	wanted, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM `_moves`)")

@@ -68,8 +68,8 @@ func StateSQL(tenant string) string {
 // refusal is the error of the database's triggers.
 const refusal = "tenant_moving"
 
-// IsMoving reports whether a write failed because the tenant is moving. PocketBase's own errors keep their cause outside the chain
-// of wrapped errors.
+// IsMoving reports whether a write failed because the tenant is moving. PocketBase's own errors keep their cause
+// outside the chain of wrapped errors.
 func IsMoving(err error) bool {
 	var routed *router.ApiError
 	if errors.As(err, &routed) {
@@ -108,11 +108,12 @@ func States(app core.App) (map[string]State, error) {
 // pageLasts is the longest pause between two parts of a file that is being uploaded.
 const pageLasts = time.Minute
 
-// importingSQL reports whether contacts of the tenant ?1 are being imported, or part of a file has been uploaded since ?2.
+// importingSQL reports whether contacts of the tenant ?1 are being imported, or part of a file has been
+// uploaded since ?2.
 const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
 
-// Freeze closes a tenant for writes in the caller's transaction, and reports whether it was open. Fan out pending events in the same
-// transaction first.
+// Freeze closes a tenant for writes in the caller's transaction, and reports whether it was open. Fan out pending
+// events in the same transaction first.
 func Freeze(tx core.App, id string) (changed bool, err error) {
 	state, err := StateOf(sqlite.ReaderOf(tx), id)
 	if err != nil || state == Frozen {

@@ -30,8 +30,8 @@ type Table struct {
 // ofTenant are the owners in a table whose rows belong to a tenant only.
 var ofTenant = map[string]string{"tenant": CollectionName}
 
-// Tables are all tables with tenants' rows, each after those that it refers to. Rows are imported in this order and deleted in
-// reverse.
+// Tables are all tables with tenants' rows, each after those that it refers to. Rows are imported in this order and
+// deleted in reverse.
 var Tables = []Table{
 	{Name: "contacts", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "tenant_members", Owners: ofTenant, Deletion: ByTrigger, Archived: true},
@@ -70,7 +70,8 @@ func OwnersIn(table string) map[string]string {
 	return nil
 }
 
-// RemainsSQL returns the query whether the tenant ?1 has rows left to delete, those included that the transaction of the deletion deletes.
+// RemainsSQL returns the query whether the tenant ?1 has rows left to delete, those included that the transaction of
+// the deletion deletes.
 func RemainsSQL() string {
 	var left []string
 	for _, t := range Tables {

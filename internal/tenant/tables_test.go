@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Tables names every table that refers to a tenant, directly or through a relation, with the keys and owners of the schema.
+// Tables names every table that refers to a tenant, directly or through a relation, with the keys and
+// owners of the schema.
 func TestTablesAreThoseOfTheSchema(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

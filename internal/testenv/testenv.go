@@ -1,4 +1,5 @@
-// Package testenv determines which tests run. It imports nothing of the program, so that the tests of the executable can use it.
+// Package testenv determines which tests run. It imports nothing of the program, so that the tests of the
+// executable can use it.
 package testenv
 
 import (
@@ -12,8 +13,8 @@ const allEnv = "CONTACTBASE_TEST_ALL"
 // All reports whether all tests run in full.
 func All() bool { return os.Getenv(allEnv) == "1" }
 
-// Long skips a long test, unless all tests run. The reason, a constant, says what takes long, and which quick test guards the same if its
-// name does not tell. TestLongTests lists the reasons.
+// Long skips a long test, unless all tests run. The reason, a constant, says what takes long, and which quick test
+// guards the same if its name does not tell. TestLongTests lists the reasons.
 func Long(tb testing.TB, reason string) {
 	tb.Helper()
 	if !All() {

@@ -43,7 +43,8 @@ func testFiles(t *testing.T, visit func(path string, file *ast.File)) {
 	}
 }
 
-// calls calls visit with each call of a function of a package, named as in "testenv.Long", and the function that makes the call.
+// calls calls visit with each call of a function of a package, named as in "testenv.Long", and the function
+// that makes the call.
 func calls(file *ast.File, name string, visit func(in string, call *ast.CallExpr)) {
 	for _, declaration := range file.Decls {
 		in := "a variable"
@@ -91,8 +92,9 @@ func TestLongTests(t *testing.T) {
 	}
 }
 
-// measuring has the functions that measure this process, or the time of the clock that passes. What they return depends on the collector, on the
-// processor and on what else the machine does. In a bubble of testing/synctest the clock is the test's own.
+// measuring has the functions that measure this process, or the time of the clock that passes. What they return
+// depends on the collector, on the processor and on what else the machine does. In a bubble of testing/synctest the
+// clock is the test's own.
 var measuring = []string{
 	"runtime.ReadMemStats", "metrics.Read", "debug.ReadGCStats", "testing.AllocsPerRun", "testing.Benchmark", "syscall.Getrusage", "unix.Getrusage",
 	"unix.ClockGettime", "time.Since",
@@ -110,8 +112,8 @@ var mayMeasure = map[string]string{
 	"internal/replica/store/store_test.go names":                   "finds a wrong time zone, from an hour on",
 }
 
-// Tests measure only with testkit/measure and testkit.Linear, whose results are the same on any machine. The tests of e2e look at other processes,
-// and wait for them.
+// Tests measure only with testkit/measure and testkit.Linear, whose results are the same on any machine. The tests of
+// e2e look at other processes, and wait for them.
 func TestTestsMeasureNothingElse(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(mayMeasure)

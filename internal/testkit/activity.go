@@ -20,7 +20,8 @@ func CountActivity(tb testing.TB, app core.App) {
 	}
 }
 
-// Calls returns the requests of the last 24 hours that are counted and stored for an API key. An hour may have begun since the first one.
+// Calls returns the requests of the last 24 hours that are counted and stored for an API key. An hour may have begun
+// since the first one.
 func Calls(tb testing.TB, app core.App, key string) (sum activity.Calls) {
 	tb.Helper()
 	steps, err := activity.OfKey(app, key, activity.Day(time.Now()))

@@ -1,5 +1,5 @@
-// Package testkit helps tests: it makes apps with the production wiring, HTTP servers and records, and checks exchanges against the OpenAPI
-// document. Only tests import it.
+// Package testkit helps tests: it makes apps with the production wiring, HTTP servers and records, and checks
+// exchanges against the OpenAPI document. Only tests import it.
 package testkit
 
 import (
@@ -76,8 +76,8 @@ func Cleanup() {
 	}
 }
 
-// NewApp returns an app with the production wiring, in a new directory that is deleted when the test ends. No background work runs. Each commit
-// that leaves background work calls woken.
+// NewApp returns an app with the production wiring, in a new directory that is deleted when the test ends. No
+// background work runs. Each commit that leaves background work calls woken.
 func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
 	tb.Helper()
 	app, _ := newApp(tb, connect(tb), wiring(woken))
@@ -184,7 +184,8 @@ func bind(app core.App, config program.Config) *program.App {
 	return bound
 }
 
-// Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the base URL without a slash at the end.
+// Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the base URL without a
+// slash at the end.
 func Serve(tb testing.TB, app core.App) string {
 	tb.Helper()
 	server := httptest.NewServer(handler(tb, app))

@@ -8,9 +8,10 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Crowd adds n contacts and their search rows to a tenant by SQL, the oldest first, which takes a hundredth of the time of requests. columns has
-// SQL expressions for columns of the contact with the number i, from 1 on; by default each contact has its own name, email address and phone number,
-// and neither a company nor an external id. A second crowd of an app needs other ids.
+// Crowd adds n contacts and their search rows to a tenant by SQL, the oldest first, which takes a hundredth of the
+// time of requests. columns has SQL expressions for columns of the contact with the number i, from 1 on; by default
+// each contact has its own name, email address and phone number, and neither a company nor an external id. A second
+// crowd of an app needs other ids.
 func Crowd(tb testing.TB, app core.App, tenantID string, n int, columns map[string]string) {
 	tb.Helper()
 	of := map[string]string{

@@ -29,7 +29,8 @@ func FanOut(tb testing.TB, app core.App) {
 	}
 }
 
-// Sweep is FanOut, and then deletes the dependents of deleted records and erases deleted contacts, like the sweeper in the background.
+// Sweep is FanOut, and then deletes the dependents of deleted records and erases deleted contacts, like the sweeper
+// in the background.
 func Sweep(tb testing.TB, app core.App) {
 	tb.Helper()
 	FanOut(tb, app)

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics returns the values of all metrics by name and label values, separated by spaces. The value of a histogram is its number of
-// observations.
+// Metrics returns the values of all metrics by name and label values, separated by spaces. The value of a histogram
+// is its number of observations.
 func Metrics(tb testing.TB, gatherer prometheus.Gatherer) map[string]float64 {
 	tb.Helper()
 	families, err := gatherer.Gather()

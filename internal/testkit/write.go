@@ -15,7 +15,8 @@ func Create(app core.App, tenantID string, changes contact.Changes) (*contact.Co
 	return result.Contact, err
 }
 
-// Update changes a contact like the API does, in the app's transaction if there is one, and reports whether anything changed.
+// Update changes a contact like the API does, in the app's transaction if there is one, and reports whether
+// anything changed.
 func Update(app core.App, tenantID, id string, changes contact.Changes) (_ *contact.Contact, changed bool, _ error) {
 	result, err := Commit(app, tenantID, contact.Item{Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Changes: changes})
 	return result.Contact, result.Status == contact.Updated, err
@@ -28,7 +29,8 @@ func Upsert(app core.App, tenantID string, changes contact.Changes) (_ *contact.
 	return result.Contact, result.Status == contact.Created, err
 }
 
-// Commit writes an item like the API does, in the app's transaction if there is one. The error is a fault.Fields if the item is invalid.
+// Commit writes an item like the API does, in the app's transaction if there is one. The error is a fault.Fields if
+// the item is invalid.
 func Commit(app core.App, tenantID string, item contact.Item) (result contact.Result, _ error) {
 	request := contact.Request{
 		Tenant: tenantID, Items: []contact.Item{item}, Check: func(sqlite.Reader) error { return nil },

@@ -10,8 +10,8 @@ import (
 // Running reports whether a server is upgrading its data directory. Meanwhile it may read, but not write.
 func (u *Upgrade) Running() bool { return u.running.Load() }
 
-// Deferred returns the app for PocketBase's serve command. It leaves the migrations of an older directory, which that command would apply before
-// it listens, to Serve.
+// Deferred returns the app for PocketBase's serve command. It leaves the migrations of an older directory, which that
+// command would apply before it listens, to Serve.
 func (u *Upgrade) Deferred() core.App { return deferred{u.app, u} }
 
 type deferred struct {
@@ -31,8 +31,8 @@ func (d deferred) RunAllMigrations() error {
 	return nil
 }
 
-// Serve calls ready once the data directory is up to date: immediately, or in the background while the server listens. If the upgrade fails, it
-// closes the server, and Err returns the reason.
+// Serve calls ready once the data directory is up to date: immediately, or in the background while the server
+// listens. If the upgrade fails, it closes the server, and Err returns the reason.
 func (u *Upgrade) Serve(server *http.Server, ready func()) {
 	if !u.Running() {
 		ready()

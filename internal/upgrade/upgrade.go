@@ -1,7 +1,8 @@
 // Package upgrade upgrades the data directory of an older version.
 //
-// PocketBase applies all migrations in one transaction, before it listens. Here a backup comes first, and each migration has its own
-// transaction, so that completed ones stay when the program is killed. A server answers reads during the upgrade.
+// PocketBase applies all migrations in one transaction, before it listens. Here a backup comes first, and each
+// migration has its own transaction, so that completed ones stay when the program is killed. A server answers reads
+// during the upgrade.
 package upgrade
 
 import (
@@ -56,7 +57,8 @@ func New(app core.App, out io.Writer) *Upgrade {
 	return u
 }
 
-// beforeOpening makes the backup if PocketBase is about to migrate its own tables, which it does when it opens the directory.
+// beforeOpening makes the backup if PocketBase is about to migrate its own tables, which it does when it
+// opens the directory.
 func (u *Upgrade) beforeOpening() error {
 	applied, err := backup.Applied(u.app.DataDir())
 	if err != nil || !isOurs(applied) || len(missing(core.SystemMigrations, applied)) == 0 {
@@ -160,7 +162,8 @@ func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
 	return nil
 }
 
-// up applies a migration as PocketBase does, but without a transaction on auxiliary.db, to which requests write during the upgrade.
+// up applies a migration as PocketBase does, but without a transaction on auxiliary.db, to which requests write
+// during the upgrade.
 func up(app core.App, migration core.Migration) error {
 	err := app.RunInTransaction(func(tx core.App) error {
 		if err := migration.Up(tx); err != nil {

@@ -46,7 +46,8 @@ func Answer(e *core.RequestEvent, version string) error {
 	return e.JSON(recorded.Code, found)
 }
 
-// Ask returns the version of the installation at a base URL such as http://127.0.0.1:8090, or an error if it does not respond.
+// Ask returns the version of the installation at a base URL such as http://127.0.0.1:8090, or an error if it
+// does not respond.
 func Ask(ctx context.Context, base string) (version string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+Path, nil)
 	if err != nil {

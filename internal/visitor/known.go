@@ -21,8 +21,9 @@ const (
 	maxKnown = 20
 )
 
-// digest returns what is stored of a network from which an account signed in. Its key is the secret of the account's tokens: the digest of a
-// guessed address cannot be computed without it, and whoever renews it ends all sessions and forgets the addresses.
+// digest returns what is stored of a network from which an account signed in. Its key is the secret of the account's
+// tokens: the digest of a guessed address cannot be computed without it, and whoever renews it ends all sessions and
+// forgets the addresses.
 func digest(account *core.Record, network string) string {
 	sum := hmac.New(sha256.New, []byte(account.Collection().AuthToken.Secret))
 	sum.Write([]byte(account.Id + "\x00" + network))
@@ -32,7 +33,8 @@ func digest(account *core.Record, network string) string {
 const (
 	isKnownSQL = "SELECT EXISTS (SELECT 1 FROM `_knownAddresses` WHERE `account` = ? AND `address` = ? AND `seen` > ?)"
 
-	// rememberSQL stores that the account ?1 signed in from ?2 at ?3, while there is such an account. forgetSQL deletes all but its latest ?2.
+	// rememberSQL stores that the account ?1 signed in from ?2 at ?3, while there is such an account. forgetSQL
+	// deletes all but its latest ?2.
 	rememberSQL = "INSERT INTO `_knownAddresses` (`account`, `address`, `seen`) SELECT ?1, ?2, ?3 " +
 		"WHERE EXISTS (SELECT 1 FROM `tenant_members` WHERE `id` = ?1) OR EXISTS (SELECT 1 FROM `_superusers` WHERE `id` = ?1) " +
 		"ON CONFLICT DO UPDATE SET `seen` = excluded.`seen`"

@@ -13,8 +13,9 @@ import (
 
 const requestKey = "@contactbaseRequest"
 
-// MaskAddresses makes PocketBase's rate limits count by Network: they read addresses from the request, so they get a copy of it. Addresses
-// that the settings exclude from the limits stay. RestoreAddresses restores the request for all others.
+// MaskAddresses makes PocketBase's rate limits count by Network: they read addresses from the request, so they
+// get a copy of it. Addresses that the settings exclude from the limits stay. RestoreAddresses restores the
+// request for all others.
 func MaskAddresses() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseMaskAddresses",
@@ -42,11 +43,12 @@ func MaskAddresses() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// otpRoute is the end of the route on which PocketBase limits guesses of one-time passwords itself, after its middleware.
+// otpRoute is the end of the route on which PocketBase limits guesses of one-time passwords itself,
+// after its middleware.
 const otpRoute = "/auth-with-otp"
 
-// RestoreAddresses restores the request that MaskAddresses has replaced. Where one-time passwords are guessed, it stays, unless PocketBase also
-// compares the address with those of superusers.
+// RestoreAddresses restores the request that MaskAddresses has replaced. Where one-time passwords are guessed, it
+// stays, unless PocketBase also compares the address with those of superusers.
 func RestoreAddresses() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseRestoreAddresses",

@@ -11,10 +11,12 @@ import (
 // Of returns the Network of the client. Every limit per address uses it.
 func Of(e *core.RequestEvent) string { return Network(e.RealIP()) }
 
-// networkBits is the length of the prefix of IPv6 addresses that providers give to one customer, who then has 2^64 addresses.
+// networkBits is the length of the prefix of IPv6 addresses that providers give to one customer, who then
+// has 2^64 addresses.
 const networkBits = 64
 
-// Network returns an IPv4 address as it is, also one that is mapped to IPv6, and the first address of the /64 network of an IPv6 address.
+// Network returns an IPv4 address as it is, also one that is mapped to IPv6, and the first address of the /64 network
+// of an IPv6 address.
 func Network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

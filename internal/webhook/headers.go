@@ -15,8 +15,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// A webhook's custom headers may hold a receiver's token. A client writes them to the field headers; sealedHeaders keeps them, sealed like
-// a secret, as a JSON object of strings.
+// A webhook's custom headers may hold a receiver's token. A client writes them to the field headers; sealedHeaders
+// keeps them, sealed like a secret, as a JSON object of strings.
 const (
 	headersField       = "headers"
 	sealedHeadersField = "sealedHeaders"
@@ -32,16 +32,17 @@ var reservedHeaders = []string{
 	"X-Signature",
 }
 
-// isReserved reports whether a webhook cannot have a header of that canonical name. Those of NATS are commands to its server, for example
-// to replace a stream's messages; a proxy takes its own away, and a receiver must not see its password.
+// isReserved reports whether a webhook cannot have a header of that canonical name. Those of NATS are commands
+// to its server, for example to replace a stream's messages; a proxy takes its own away, and a receiver must not
+// see its password.
 func isReserved(name string) bool {
 	return slices.Contains(reservedHeaders, name) ||
 		strings.HasPrefix(name, "Nats-") || strings.HasPrefix(name, "Proxy-")
 }
 
-// SealHeaders checks the headers that a client has set in a webhook's record, and seals them. They replace the stored ones; a header with
-// the value null keeps its stored value. Without headers in the record the stored ones stay. The error is a validation.Errors if the
-// headers are invalid.
+// SealHeaders checks the headers that a client has set in a webhook's record, and seals them. They replace the stored
+// ones; a header with the value null keeps its stored value. Without headers in the record the stored ones stay. The
+// error is a validation.Errors if the headers are invalid.
 func SealHeaders(app core.App, record *core.Record) error {
 	raw := record.GetString(headersField)
 	if raw == "" || raw == "null" {
@@ -125,8 +126,8 @@ func openHeaders(app core.App, sealed string) (headers map[string]string, err er
 	return headers, nil
 }
 
-// SentHeaders returns the custom headers of a webhook by their canonical names, from their sealed form. It omits those that the sender
-// sets: saving a webhook refuses them, but a row may have been written otherwise.
+// SentHeaders returns the custom headers of a webhook by their canonical names, from their sealed form. It omits
+// those that the sender sets: saving a webhook refuses them, but a row may have been written otherwise.
 func SentHeaders(app core.App, sealed string) (map[string]string, error) {
 	stored, err := openHeaders(app, sealed)
 	if len(stored) == 0 {

@@ -20,8 +20,8 @@ const OverlapHours = 24
 // maxOldSecrets is how many old secrets sign beside the current one: each adds a signature to every request.
 const maxOldSecrets = 4
 
-// Secrets are the secrets of a webhook as the table has them, all sealed. Previous was the current one before the last rotation, and Older has
-// those before it.
+// Secrets are the secrets of a webhook as the table has them, all sealed. Previous was the current one before the
+// last rotation, and Older has those before it.
 type Secrets struct {
 	Current, Previous string
 	PreviousUntil     string // a stored time
@@ -72,9 +72,9 @@ func (s *Secrets) old(app core.App, now time.Time) (old []oldSecret, err error) 
 	return slices.DeleteFunc(old, func(o oldSecret) bool { return o.Until <= stamp.Stored(now) }), nil
 }
 
-// RotateSecret replaces the webhook's secret and returns the new one. The old one also signs until the overlap ends, as do older ones until
-// theirs end. Without an overlap, all old secrets end. The error is sql.ErrNoRows if there is no such webhook, and a *fault.Error if the
-// overlap is invalid or too many secrets sign already.
+// RotateSecret replaces the webhook's secret and returns the new one. The old one also signs until the overlap ends,
+// as do older ones until theirs end. Without an overlap, all old secrets end. The error is sql.ErrNoRows if there is
+// no such webhook, and a *fault.Error if the overlap is invalid or too many secrets sign already.
 func RotateSecret(app core.App, webhookID string, overlapHours int, now time.Time) (string, error) {
 	if overlapHours < 0 || overlapHours > OverlapHours {
 		return "", fault.InvalidField("overlapHours", fault.CodeInvalidValue, fmt.Sprintf("must be between 0 and %d", OverlapHours))

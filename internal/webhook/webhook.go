@@ -14,8 +14,9 @@ const CollectionName = "webhooks"
 // MemberOwnedField is the field of webhooks whose URL a member of the tenant has set. Only the program writes it.
 const MemberOwnedField = "memberOwned"
 
-// Validate checks the filter of a webhook's record, and its URL if that is new: the settings that allow a URL may have changed since, and such a
-// webhook can still be disabled. checkURL is that of the sender. The error is a validation.Errors, as PocketBase shows them.
+// Validate checks the filter of a webhook's record, and its URL if that is new: the settings that allow a URL may
+// have changed since, and such a webhook can still be disabled. checkURL is that of the sender. The error is a
+// validation.Errors, as PocketBase shows them.
 func Validate(record *core.Record, checkURL func(raw string, memberOwned bool) error) error {
 	faults := validation.Errors{}
 	if address := record.GetString("url"); record.IsNew() || address != record.Original().GetString("url") {

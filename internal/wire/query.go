@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Parameters has a function for each query parameter of a request, which reads its value into a T. The result is nil if the value is valid.
+// Parameters has a function for each query parameter of a request, which reads its value into a T. The result is nil
+// if the value is valid.
 type Parameters[T any] map[string]func(into *T, value string) *fault.Field
 
 // Read reads all parameters, and returns the invalid ones.

@@ -1,5 +1,5 @@
-// Package wire encodes and measures JSON, and reads query parameters. It does not escape HTML characters, because no response is HTML. It rejects
-// unknown parameters.
+// Package wire encodes and measures JSON, and reads query parameters. It does not escape HTML characters, because no
+// response is HTML. It rejects unknown parameters.
 package wire
 
 import (
@@ -38,8 +38,8 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Measure returns how deeply the objects and arrays of JSON are nested, and an upper bound of the number of its values. It counts brackets and
-// commas outside strings, and does not validate the JSON.
+// Measure returns how deeply the objects and arrays of JSON are nested, and an upper bound of the number of its
+// values. It counts brackets and commas outside strings, and does not validate the JSON.
 func Measure(text []byte) (depth, values int) {
 	level, inString := 0, false
 	values = 1

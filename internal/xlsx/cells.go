@@ -15,8 +15,8 @@ type RowError struct {
 // Error implements error.
 func (e *RowError) Error() string { return fmt.Sprintf("row %d %s", e.Row, e.Reason) }
 
-// Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the row. It
-// returns io.EOF after the last row. After an error that is not a *RowError, do not call Read again.
+// Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the
+// row. It returns io.EOF after the last row. After an error that is not a *RowError, do not call Read again.
 func (r *Reader) Read() (cells []string, row int, err error) {
 	for {
 		token, err := r.sheet.next()
@@ -54,7 +54,8 @@ func (r *Reader) count(row xml.StartElement) error {
 	return nil
 }
 
-// cells returns the cells of the row that has begun. If it cannot be read, they are left out, and the error is a *RowError.
+// cells returns the cells of the row that has begun. If it cannot be read, they are left out, and the
+// error is a *RowError.
 func (r *Reader) cells() ([]string, error) {
 	row, column := cellRow{number: r.row}, -1
 	for {
@@ -120,8 +121,8 @@ func (r *cellRow) result() ([]string, error) {
 	return r.cells, nil
 }
 
-// give counts the text of a cell. A small sheet can name a long text, or have a number in a long format, any number of times,
-// so what all its cells have is limited by its size.
+// give counts the text of a cell. A small sheet can name a long text, or have a number in a long format, any number
+// of times, so what all its cells have is limited by its size.
 func (r *Reader) give(text string) error {
 	read := maxPart - r.sheet.limits.left
 	if r.given += int64(len(text)); r.given > r.shared.size+maxRepeated+maxRepeats*read {
@@ -133,7 +134,8 @@ func (r *Reader) give(text string) error {
 // NoResult is the text of a formula whose result the workbook does not have.
 const NoResult = "#NORESULT!"
 
-// cell returns the text of the cell that has begun, as people see it: of a formula its result, an error such as #N/A, or NoResult.
+// cell returns the text of the cell that has begun, as people see it: of a formula its result, an error such as
+// #N/A, or NoResult.
 func (r *Reader) cell(element xml.StartElement) (string, error) {
 	c, err := r.sheet.content("c")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 // maxCode is the maximum length of a format's code in Excel, in characters. A longer one shows numbers as they are.
 const maxCode = 255
 
-// maxDecimals is the maximum number of digits after the decimal point in Excel. A format with more shows numbers as they are.
+// maxDecimals is the maximum number of digits after the decimal point in Excel. A format with more shows
+// numbers as they are.
 const maxDecimals = 30
 
 // format is how a number is shown (ECMA-376 part 1, 18.8.30, numFmt). The zero value shows it as it is.
@@ -44,8 +45,8 @@ type symbol struct {
 
 const literal = '"'
 
-// builtIn returns the code of a format that workbooks name only by its number (18.8.30). Dates and currencies depend on the language of the program
-// that shows them, so the codes are what a contact needs of them.
+// builtIn returns the code of a format that workbooks name only by its number (18.8.30). Dates and currencies depend
+// on the language of the program that shows them, so the codes are what a contact needs of them.
 func builtIn(id int) string {
 	switch {
 	case id >= 14 && id <= 17, id >= 27 && id <= 31, id == 36, id >= 50 && id <= 58:
@@ -70,8 +71,9 @@ func builtIn(id int) string {
 	return ""
 }
 
-// parseFormat returns the format of positive numbers, which is the first section of the code. The program that shows a number groups its
-// digits and adds a currency; the format leaves out both. A format with an exponent, a fraction or a condition shows the number as it is.
+// parseFormat returns the format of positive numbers, which is the first section of the code. The program that shows
+// a number groups its digits and adds a currency; the format leaves out both. A format with an exponent, a fraction
+// or a condition shows the number as it is.
 func parseFormat(code string) (f format) {
 	runes := []rune(code)
 	if len(runes) > maxCode {
@@ -146,8 +148,8 @@ func isElapsed(bracket string) bool {
 	return bracket != "" && strings.Trim(strings.ToLower(bracket), "hms") == ""
 }
 
-// symbols returns the symbols of the first section of a code: letters in lower case, quoted and escaped text and characters without a meaning as
-// literals, and what is in brackets as '['.
+// symbols returns the symbols of the first section of a code: letters in lower case, quoted and escaped text and
+// characters without a meaning as literals, and what is in brackets as '['.
 func symbols(code []rune) (found []symbol) {
 	for rest := code; len(rest) > 0 && rest[0] != ';'; {
 		s, length := symbol{unicode.ToLower(rest[0]), string(rest[0])}, 1

@@ -221,7 +221,8 @@ func TestBombsInSmallParts(t *testing.T) {
 	}
 }
 
-// The longest formats, with the longest results, cost several times the work of a plain workbook of the same size, and not hundreds of times.
+// The longest formats, with the longest results, cost several times the work of a plain workbook of the same size,
+// and not hundreds of times.
 func TestWorkOfFormats(t *testing.T) { // not beside other tests, because it measures the processor
 	const size, bound = 256 << 10, 40
 	cells := func(cell string) string {

@@ -14,8 +14,8 @@ const precision = 15
 // lastDay is the day after the last that a workbook can show, 9999-12-31.
 const lastDay = 2958466
 
-// number returns a number of a cell as people see it, with a point and no separators of thousands, and dates as 2026-01-31. from1904 says that
-// the workbook counts days from 1904.
+// number returns a number of a cell as people see it, with a point and no separators of thousands, and dates as
+// 2026-01-31. from1904 says that the workbook counts days from 1904.
 func (f format) number(cell string, from1904 bool) string {
 	value, err := strconv.ParseFloat(cell, 64)
 	if err != nil || math.IsInf(value, 0) || math.IsNaN(value) {
@@ -46,7 +46,8 @@ func plain(cell string, value float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// digits returns a number with the places of the format filled, rounded half away from zero. It computes with the decimal digits that people see.
+// digits returns a number with the places of the format filled, rounded half away from zero. It computes with the
+// decimal digits that people see.
 func (f format) digits(value float64) string {
 	text := strconv.FormatFloat(math.Abs(value), 'e', precision-1, 64)
 	mantissa, exponent, _ := strings.Cut(text, "e")
@@ -71,8 +72,8 @@ func (f format) digits(value float64) string {
 	return strings.TrimSpace(sign + strings.TrimSpace(f.fill(whole)) + fraction + f.end)
 }
 
-// rounded returns the digits before and after the decimal point of a number, with that many decimals. digits are all digits of the number, of which
-// the first point ones are before its decimal point.
+// rounded returns the digits before and after the decimal point of a number, with that many decimals. digits are all
+// digits of the number, of which the first point ones are before its decimal point.
 func rounded(digits string, point, decimals int) (whole, fraction string) {
 	if point < 0 {
 		digits, point = strings.Repeat("0", min(-point, decimals+1))+digits, 0
@@ -94,7 +95,8 @@ func rounded(digits string, point, decimals int) (whole, fraction string) {
 	return whole, string(all[point+1:])
 }
 
-// fill returns the whole part of a format with digits in its places. The first place takes all digits that have no other one.
+// fill returns the whole part of a format with digits in its places. The first place takes all digits that
+// have no other one.
 func (f format) fill(digits string) string {
 	var text strings.Builder
 	left := f.places
@@ -122,7 +124,8 @@ func (f format) fill(digits string) string {
 	return text.String()
 }
 
-// time returns a number of days as a date, a time of day or both, or as hours. Years begin with 1900, which Excel takes for a leap year.
+// time returns a number of days as a date, a time of day or both, or as hours. Years begin with 1900, which Excel
+// takes for a leap year.
 func (f format) time(days float64, from1904 bool) string {
 	seconds := int64(math.Round(days * 86400))
 	if f.elapsed {

@@ -23,7 +23,8 @@ var (
 	errFormats = fmt.Errorf("the workbook has more than %d formats of cells: copy the values into a new workbook", maxFormats)
 )
 
-// damaged returns the error of a part that is not as the standard says. It returns an error of a limit or of the disk unchanged.
+// damaged returns the error of a part that is not as the standard says. It returns an error of a limit or of
+// the disk unchanged.
 func damaged(err error) error {
 	if errors.Is(err, errPart) || errors.Is(err, errText) || errors.Is(err, errFiles) || errors.Is(err, errEnded) || isDisk(err) {
 		return err
@@ -62,7 +63,8 @@ func (l *limits) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parser reads the tokens of a part. It does not check that elements are nested correctly, for which it would have to remember them.
+// parser reads the tokens of a part. It does not check that elements are nested correctly, for which it would have
+// to remember them.
 type parser struct {
 	xml    *xml.Decoder
 	limits *limits
@@ -152,7 +154,8 @@ func attribute(element xml.StartElement, name string) string {
 	return ""
 }
 
-// A workbook has characters that XML cannot have as _x and four hexadecimal digits and _ (ECMA-376 part 1, 22.9.2.19, ST_Xstring).
+// A workbook has characters that XML cannot have as _x and four hexadecimal digits and _ (ECMA-376 part 1,
+// 22.9.2.19, ST_Xstring).
 var (
 	special = regexp.MustCompile(`_x|[\x00-\x08\x0B-\x1F\x{FFFE}\x{FFFF}]`)
 	escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)

@@ -1,5 +1,6 @@
-// Package xlsx reads and writes the sheets of Excel workbooks row by row (ECMA-376, Office Open XML). A workbook of any content, also a hostile
-// one, takes little memory: a sheet is read as a stream, and what cells refer to is in a temporary file.
+// Package xlsx reads and writes the sheets of Excel workbooks row by row (ECMA-376, Office Open XML). A workbook of
+// any content, also a hostile one, takes little memory: a sheet is read as a stream, and what cells refer to is in
+// a temporary file.
 package xlsx
 
 import (
@@ -46,9 +47,9 @@ type Reader struct {
 	given    int64 // bytes of the cells that were read
 }
 
-// Open opens the sheet with this name, in any case, or the first visible one if the name is "". It copies the workbook to a temporary file in
-// the folder, which Close deletes. The error is for the person who made the workbook, unless it is an *fs.PathError. Once ctx ends, the reader
-// returns its error.
+// Open opens the sheet with this name, in any case, or the first visible one if the name is "". It copies the
+// workbook to a temporary file in the folder, which Close deletes. The error is for the person who made the workbook,
+// unless it is an *fs.PathError. Once ctx ends, the reader returns its error.
 func Open(ctx context.Context, from io.Reader, folder, name string) (_ *Reader, err error) {
 	file, err := tempfile.New(folder)
 	if err != nil {
@@ -140,7 +141,8 @@ func missing(err error) error {
 	return err
 }
 
-// find returns the part of the sheet with this name, or of the first visible one. It also reads from which day the workbook counts.
+// find returns the part of the sheet with this name, or of the first visible one. It also reads from which day
+// the workbook counts.
 func (r *Reader) find(parts archive, book string, related []relation, name string) (sheet string, err error) {
 	worksheets := map[string]string{} // without charts
 	for _, part := range related {

@@ -24,7 +24,8 @@ const (
 	types     = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 )
 
-// fixedParts are all parts before the sheet. Style 1 is text, so that a program does not take what a person types into a cell for a number or a formula.
+// fixedParts are all parts before the sheet. Style 1 is text, so that a program does not take what a person types
+// into a cell for a number or a formula.
 var fixedParts = []struct{ name, content string }{
 	{"[Content_Types].xml", `<Types xmlns="` + packages + `content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
@@ -51,7 +52,8 @@ const (
 	sheetEnd = `</sheetData></worksheet>`
 )
 
-// Writer writes a workbook with one sheet, whose first row stays visible. All its cells are texts, none of them a formula.
+// Writer writes a workbook with one sheet, whose first row stays visible. All its cells are texts, none
+// of them a formula.
 type Writer struct {
 	archive *zip.Writer
 	sheet   *bufio.Writer

@@ -109,8 +109,8 @@ func invalidRecord(faults validation.Errors) *fault.Error {
 	return fault.InvalidRequest(fields)
 }
 
-// routerFault translates PocketBase's own errors. A 400 that is not about the request's size or media type is a defect of ours:
-// PocketBase turns any plain error into one.
+// routerFault translates PocketBase's own errors. A 400 that is not about the request's size or media type is a
+// defect of ours: PocketBase turns any plain error into one.
 func routerFault(routed *router.ApiError, cause error) *fault.Error {
 	switch routed.Status {
 	case http.StatusUnauthorized:
@@ -160,8 +160,8 @@ func TemporaryFault(err error) *fault.Error {
 	}
 }
 
-// isUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
-// their cause outside the chain of wrapped errors.
+// isUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's
+// own errors keep their cause outside the chain of wrapped errors.
 func isUnavailable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || sqlite.IsUnavailable(err) {
 		return true

@@ -44,8 +44,8 @@ var (
 	guideCode = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// guideStatuses reads the table of codes in the OpenAPI document. A row has a status for each of its codes, in order, or one for
-// all.
+// guideStatuses reads the table of codes in the OpenAPI document. A row has a status for each of its codes, in
+// order, or one for all.
 func guideStatuses(t *testing.T, document string) map[fault.Code]int {
 	t.Helper()
 	listed := map[fault.Code]int{}

@@ -21,10 +21,11 @@ import (
 
 // Config holds the dependencies of a feed.
 type Config struct {
-	Readers *limit.Readers                             // shares the reading connections between tenants
-	Watcher *event.Watcher                             // notifies readers of new events; runs while the program serves
-	Newest  func(ctx context.Context) (*string, error) // returns the id of the newest event that clients may see, nil for all
-	Permit  func(reader *credential.Identity) error    // repeats the checks of what the reader may do
+	Readers *limit.Readers // shares the reading connections between tenants
+	Watcher *event.Watcher // notifies readers of new events; runs while the program serves
+	// returns the id of the newest event that clients may see, nil for all
+	Newest func(ctx context.Context) (*string, error)
+	Permit func(reader *credential.Identity) error // repeats the checks of what the reader may do
 
 	// Background runs a stream that outlives its handler; the server waits for it before it stops.
 	Background func(stream func())
@@ -145,7 +146,8 @@ func (r *reader) page() (*sharedPage, error) {
 	}
 }
 
-// bindWatcher runs the watcher while the program serves. When it stops, waiting readers end before running requests are waited for.
+// bindWatcher runs the watcher while the program serves. When it stops, waiting readers end before running
+// requests are waited for.
 func bindWatcher(app core.App, watcher *event.Watcher) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {

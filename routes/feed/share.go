@@ -13,7 +13,8 @@ import (
 	"contactbase/internal/wire"
 )
 
-// maxSharedPage is the size of a page, in bytes, up to which it is kept for later readers. Readers that follow the feed read small ones.
+// maxSharedPage is the size of a page, in bytes, up to which it is kept for later readers. Readers that follow the
+// feed read small ones.
 const maxSharedPage = 64 << 10
 
 // pageKey is the position of a reader of the feed, and its filters. All readers with the same key share a page.
@@ -31,7 +32,8 @@ type sharedPage struct {
 	err     error
 }
 
-// next reads the events after the cursor, and advances it. It repeats the checks of authorize, whose results may have changed.
+// next reads the events after the cursor, and advances it. It repeats the checks of authorize, whose results
+// may have changed.
 func (r *reader) next() (*sharedPage, error) {
 	if err := r.bound(); err != nil {
 		return nil, err
@@ -63,7 +65,8 @@ func (r *reader) key() pageKey {
 func (r *reader) read() *sharedPage {
 	p := &sharedPage{}
 	var release func()
-	if release, p.err = r.Readers.Acquire(context.Background(), r.identity.TenantID); p.err != nil { // one reader that leaves must not end this
+	// one reader that leaves must not end this
+	if release, p.err = r.Readers.Acquire(context.Background(), r.identity.TenantID); p.err != nil {
 		return p
 	}
 	defer release()

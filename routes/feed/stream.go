@@ -27,7 +27,8 @@ func (r *reader) stream() error {
 		}
 		r.query.After = cursor
 	}
-	if err := r.identity.State.Writable(); err != nil { // no more events happen here; a client that reconnects reaches the new installation
+	// no more events happen here; a client that reconnects reaches the new installation
+	if err := r.identity.State.Writable(); err != nil {
 		return err
 	}
 	r.query.Limit, r.streams = streamLimit, true
@@ -143,8 +144,8 @@ func (r *reader) blocks(page *sharedPage) []byte {
 	return page.encoded
 }
 
-// appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
-// it.
+// appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects
+// then continues after it.
 func (r *reader) appendSkippedID(b []byte) []byte {
 	if r.sentCursor == r.cursor {
 		return b
@@ -153,7 +154,8 @@ func (r *reader) appendSkippedID(b []byte) []byte {
 	return sse.AppendID(b, r.cursor)
 }
 
-// onOwnStack runs a stream's f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
+// onOwnStack runs a stream's f on its own stack, a few at a time: a query needs more stack than thousands of
+// readers should keep.
 func (r *reader) onOwnStack(f func() error) error {
 	if !r.streams {
 		return f()

@@ -118,7 +118,8 @@ func TestOverview(t *testing.T) {
 	}
 	minutes := admin.Do("GET", "/api/integrations/overview?period=hour", "").Data()["steps"].([]any)
 	if last := minutes[59].(map[string]any); fmt.Sprint(len(minutes), last["created"], last["calls"]) != "60 1 2" {
-		if before := minutes[58].(map[string]any); fmt.Sprint(before["created"], last["created"]) != "1 0" && fmt.Sprint(before["calls"], last["calls"]) != "1 1" { // a minute has ended meanwhile
+		// a minute has ended meanwhile
+		if before := minutes[58].(map[string]any); fmt.Sprint(before["created"], last["created"]) != "1 0" && fmt.Sprint(before["calls"], last["calls"]) != "1 1" {
 			t.Errorf("by the minute it ends with %v and %v", before, last)
 		}
 	}
@@ -166,8 +167,8 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Three or more consecutive deliveries that wait or failed for the same reason are one line of a page. Its cursor leads to the
-// others.
+// Three or more consecutive deliveries that wait or failed for the same reason are one line of a page. Its cursor
+// leads to the others.
 func TestGroupedDeliveries(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -17,7 +17,8 @@ const (
 	maxAudit     = 200
 )
 
-// listAudit lists the audit log: that of all tenants or of one for a superuser, and that of their own tenant for an admin member.
+// listAudit lists the audit log: that of all tenants or of one for a superuser, and that of their own tenant
+// for an admin member.
 func (s *server) listAudit(e *core.RequestEvent) error {
 	query, err := auditQuery(e)
 	if err != nil {

@@ -168,7 +168,8 @@ func TestAuditOfRoutes(t *testing.T) {
 	}
 	stored := root.Do("POST", "/api/integrations/imports?tenant="+f.tenant, "name,email\nAda,ada@example.com\n", "Content-Type", "text/csv").Data()["id"].(string)
 	root.Do("POST", "/api/integrations/imports/"+stored+"/start", `{"mapping":["name","email"],"match":"email"}`)
-	root.Do("POST", "/api/integrations/imports/"+stored+"/start", `{"mapping":["name","email"],"match":"email"}`) // which has begun
+	// which has begun
+	root.Do("POST", "/api/integrations/imports/"+stored+"/start", `{"mapping":["name","email"],"match":"email"}`)
 	lines := root.Do("GET", auditPath+"?limit=2&tenant="+f.tenant, "").JSON()["data"].([]any)
 	if first, second := lines[0].(map[string]any), lines[1].(map[string]any); first["action"] != "imported" || first["record"] != stored || second["action"] != "recovered" {
 		t.Errorf("an import makes the entries %v", lines)

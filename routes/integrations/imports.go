@@ -77,7 +77,8 @@ func sourceOf(values url.Values) (imports.Source, error) {
 	return source, nil
 }
 
-// receiveSheet returns the uploaded file once all of it has arrived, and it is its turn to be read. The caller closes it.
+// receiveSheet returns the uploaded file once all of it has arrived, and it is its turn to be read. The
+// caller closes it.
 func receiveSheet(e *core.RequestEvent) (*tempfile.File, error) {
 	folder := e.App.DataDir()
 	file, err := tempfile.New(folder)
@@ -167,7 +168,8 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	})
 }
 
-// writeSheet answers with a file. A workbook is written to a temporary file first, so that contacts that do not fit in one get an error.
+// writeSheet answers with a file. A workbook is written to a temporary file first, so that contacts that do not fit
+// in one get an error.
 func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write func(to io.Writer) error) error {
 	contentType := csvType
 	switch format {
@@ -198,7 +200,8 @@ func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write fu
 	return sendSheet(e, name, write)
 }
 
-// sendSheet writes the body of the response. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
+// sendSheet writes the body of the response. If writing fails midway, it closes the connection, so that nobody takes
+// a part for the whole.
 func sendSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
 	out := bufio.NewWriterSize(e.Response, 32<<10)
 	if err := errors.Join(write(out), out.Flush()); err != nil {

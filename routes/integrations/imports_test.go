@@ -122,7 +122,8 @@ func TestChoicesOfImports(t *testing.T) {
 	}
 }
 
-// A workbook is uploaded, checked and imported like CSV, its refused rows are a workbook, and an export as a workbook equals it.
+// A workbook is uploaded, checked and imported like CSV, its refused rows are a workbook, and an export as a
+// workbook equals it.
 func TestWorkbooks(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -43,7 +43,8 @@ func (s *server) revokePortalLinks(e *core.RequestEvent) error {
 	return envelope.WriteResult(e, map[string]int{"count": revoked}, err)
 }
 
-// readLinkOptions reads the body. It refuses unknown properties: a link that ignored a limit would allow more than its creator meant.
+// readLinkOptions reads the body. It refuses unknown properties: a link that ignored a limit would allow more than
+// its creator meant.
 func readLinkOptions(e *core.RequestEvent) (options member.LinkOptions, _ error) {
 	var properties map[string]json.RawMessage
 	if err := readAdmin(e, &properties); err != nil {

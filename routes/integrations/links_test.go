@@ -97,7 +97,8 @@ func TestInvalidPortalLinks(t *testing.T) {
 	}
 }
 
-// A link ends at once when its record is deleted, and with all links of its tenant; a demoted one loses its rights. It is never prolonged.
+// A link ends at once when its record is deleted, and with all links of its tenant; a demoted one loses its rights.
+// It is never prolonged.
 func TestPortalLinkEnds(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -83,8 +83,8 @@ func states(admin *testkit.Client, webhooks ...string) (got string) {
 	return got
 }
 
-// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic. Once everything has arrived, it is
-// healthy.
+// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic. Once
+// everything has arrived, it is healthy.
 func TestWebhookStates(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/webhook"
 )
 
-// If an admin has added a required field, a request that creates a record without it, or changes one that lacks it, names the field.
+// If an admin has added a required field, a request that creates a record without it, or changes one that lacks
+// it, names the field.
 func TestRequiredFieldsOfAnAdmin(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

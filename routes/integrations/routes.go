@@ -1,4 +1,5 @@
-// Package integrations answers superusers and the members of a tenant: what the buttons of the dashboard and the portal call.
+// Package integrations answers superusers and the members of a tenant: what the buttons of the dashboard
+// and the portal call.
 package integrations
 
 import (
@@ -53,7 +54,8 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/deliveries/{id}/attempts", s.listAttempts, viewers(fromPath(deliveriesTable))),
 		route.New("POST", "/deliveries/{id}/redeliver", s.redeliver, limited("redeliver", admins(fromPath(deliveriesTable)))),
 		route.New("POST", "/keys/{id}/rotate", s.rotateKey, admins(fromPath(keysTable))),
-		route.New("GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))), // the key "unknown" belongs to nobody
+		// the key "unknown" belongs to nobody
+		route.New("GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))),
 		route.New("POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))),
 		route.New("POST", "/inbound/preview", route.WithCurrentFields(s.previewInbound), limited("preview", admins(fromBody("tenant", tenantsTable)))),
 		route.New("GET", "/inbound/presets", s.listInboundPresets, viewers()),

@@ -19,7 +19,8 @@ import (
 	"contactbase/routes/limit"
 )
 
-// scope says which members may call a route below the prefix, and what they may name. With the zero scope, only superusers may call it.
+// scope says which members may call a route below the prefix, and what they may name. With the zero scope, only
+// superusers may call it.
 type scope struct {
 	role    string      // that a member needs; admins may do what viewers may
 	names   []reference // what a request names; none if the handler answers for the tenant of tenantOf
@@ -27,7 +28,8 @@ type scope struct {
 	costly  string      // the kind of a costly request, which has a limit of its own; "" for any other
 }
 
-// reference is a place where a request names a record, by its id. If a member calls, the record must belong to the member's tenant.
+// reference is a place where a request names a record, by its id. If a member calls, the record must belong to
+// the member's tenant.
 type reference struct {
 	in    place
 	name  string // of the parameter or property; "ids" is a list
@@ -76,8 +78,8 @@ func tenantOf(e *core.RequestEvent) string {
 	return member.TenantOf(e.Auth)
 }
 
-// Admit implements route.Scope. It lets superusers pass, and those members whom the scope allows. It checks the role before it looks up any
-// id, so that viewers cannot tell which ids exist, and the limit before it reads the body.
+// Admit implements route.Scope. It lets superusers pass, and those members whom the scope allows. It checks the role
+// before it looks up any id, so that viewers cannot tell which ids exist, and the limit before it reads the body.
 func (s scope) Admit(limits *limit.Limits) []*hook.Handler[*core.RequestEvent] {
 	return []*hook.Handler[*core.RequestEvent]{{
 		Id: "contactbaseAdmit",
@@ -134,8 +136,8 @@ func (s scope) actsFor(e *core.RequestEvent) body.Owner {
 	return body.Superuser(e.Auth.Id)
 }
 
-// reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked meanwhile changes
-// nothing. It leaves a body that streams to the handler.
+// reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked
+// meanwhile changes nothing. It leaves a body that streams to the handler.
 func reloadMember(e *core.RequestEvent, streams bool) error {
 	if !streams {
 		if _, err := envelope.ReadBody(e, envelope.MaxUserBody); err != nil { // handlers read it again

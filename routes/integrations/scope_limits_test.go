@@ -99,7 +99,8 @@ func TestStalledRequestsLoseTheirRole(t *testing.T) {
 	}
 }
 
-// Whoever sends it, a large body is refused before it is decoded: this one is not JSON. Without a session nothing of it is read.
+// Whoever sends it, a large body is refused before it is decoded: this one is not JSON. Without a session
+// nothing of it is read.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -122,7 +122,8 @@ func call(client *testkit.Client, s integrations.Scope, ids map[string]string) *
 // doors are what the door of the routes answers; whoever passes gets something else.
 var doors = map[int]bool{401: true, 403: true, 404: true, 500: true}
 
-// Every route below /api/integrations is for superusers only, or for members too: with the role of the table, and about records of their tenant.
+// Every route below /api/integrations is for superusers only, or for members too: with the role of the table, and
+// about records of their tenant.
 func TestRoutesForMembers(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -15,8 +15,9 @@ import (
 // credentialInterval is how often a request that works for long looks whether its credential is still valid.
 const credentialInterval = time.Second / 4
 
-// whileSignedIn returns a context that ends with the request, and soon after the caller's token ends or the member may no longer do
-// what only admins may. The cause is then the error of a request without a valid token. The caller calls stop.
+// whileSignedIn returns a context that ends with the request, and soon after the caller's token ends or the member
+// may no longer do what only admins may. The cause is then the error of a request without a valid token. The
+// caller calls stop.
 func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(e.Request.Context())
 	if err := confirmToken(e); err != nil {
@@ -40,7 +41,8 @@ func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// confirmToken repeats the checks of an admin's token: PocketBase's, which look at its end and at the record, and that of the role.
+// confirmToken repeats the checks of an admin's token: PocketBase's, which look at its end and at the record, and
+// that of the role.
 func confirmToken(e *core.RequestEvent) error {
 	token := e.Request.Header.Get("Authorization")
 	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {

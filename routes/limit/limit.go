@@ -1,4 +1,5 @@
-// Package limit limits the requests of keys, of inbound webhooks, of members and of addresses without a valid credential.
+// Package limit limits the requests of keys, of inbound webhooks, of members and of addresses without a
+// valid credential.
 package limit
 
 import (
@@ -50,8 +51,8 @@ func New(now func() time.Time) *Limits {
 	}
 }
 
-// SteadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the limiter would
-// refuse a key for an hour.
+// SteadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the
+// limiter would refuse a key for an hour.
 func SteadyClock(now func() time.Time) func() time.Time {
 	start := now()
 	return func() time.Time { return start.Add(now().Sub(start)).Round(0) }
@@ -107,8 +108,8 @@ func (l *Limits) count(e *core.RequestEvent, caller *credential.Identity, reques
 	}
 }
 
-// SpendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
-// succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
+// SpendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst
+// could never succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
 func (l *Limits) SpendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
 	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), OfKey(caller.RateLimit).Burst
 	if requests <= burst {

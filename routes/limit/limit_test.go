@@ -31,8 +31,8 @@ func TestSteadyClock(t *testing.T) {
 	}
 }
 
-// Whatever a key has spent, a batch within its burst succeeds after the Retry-After of its first rejection, and not a second
-// earlier. A larger batch is rejected for its size.
+// Whatever a key has spent, a batch within its burst succeeds after the Retry-After of its first rejection, and not a
+// second earlier. A larger batch is rejected for its size.
 func TestRetryAfterOfBatches(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -14,7 +14,8 @@ const (
 	// maxTracked bounds a store's memory: beyond it, the least recently seen are forgotten.
 	maxTracked = 1 << 16
 
-	// maxAttempts is how often a count is tried again because another request came between. Each time, that one has succeeded.
+	// maxAttempts is how often a count is tried again because another request came between. Each time, that
+	// one has succeeded.
 	maxAttempts = 1 << 16
 )
 
@@ -54,8 +55,8 @@ type verdict struct {
 
 func newPair(now func() time.Time) *pair { return &pair{newStore(now), newStore(now)} }
 
-// count counts requests, unless it is a dry run. What is refused counts for nobody: a subject over its limit takes nothing from the
-// others of its tenant.
+// count counts requests, unless it is a dry run. What is refused counts for nobody: a subject over its limit takes
+// nothing from the others of its tenant.
 func (p *pair) count(ctx context.Context, who subject, rate Rate, requests int, dryRun bool) (v verdict, err error) {
 	together := Rate{rate.PerMinute * tenantShares, rate.Burst * tenantShares}
 	own, tenants := newLimiter(p.own, rate), newLimiter(p.tenants, together)

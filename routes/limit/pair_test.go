@@ -21,7 +21,8 @@ func newEvent() (*core.RequestEvent, http.Header) {
 	return e, e.Response.Header()
 }
 
-// However many keys a tenant creates and rotates, they may together do ten times what one may. Other tenants have a limit of their own.
+// However many keys a tenant creates and rotates, they may together do ten times what one may. Other tenants have a
+// limit of their own.
 func TestKeysOfATenantShareALimit(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -70,7 +71,8 @@ func TestKeysOfATenantShareALimit(t *testing.T) {
 	}
 }
 
-// A key that is over its limit takes nothing from the other keys of its tenant, and a tenant that is over its limit nothing from its keys.
+// A key that is over its limit takes nothing from the other keys of its tenant, and a tenant that is over its limit
+// nothing from its keys.
 func TestRefusedRequestsCountForNobody(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

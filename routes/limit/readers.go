@@ -26,8 +26,9 @@ const (
 	readTimeout = 10 * time.Second
 )
 
-// Readers shares the reading connections, and the processors, between tenants. A tenant that is alone uses all processors, and
-// some more connections. Beside others, it leaves at least half of both to them, and its requests wait for each other.
+// Readers shares the reading connections, and the processors, between tenants. A tenant that is alone uses all
+// processors, and some more connections. Beside others, it leaves at least half of both to them, and its requests
+// wait for each other.
 type Readers struct {
 	now   func() time.Time
 	most  int // requests of a tenant that is alone

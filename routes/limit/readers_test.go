@@ -27,7 +27,8 @@ func acquire(t *testing.T, r *Readers, tenant string, requests int) (reading int
 	return len(releases), releases
 }
 
-// A tenant that is alone reads as much as the machine can. Once another one comes, that one reads at once, and the first one has its share.
+// A tenant that is alone reads as much as the machine can. Once another one comes, that one reads at once, and the
+// first one has its share.
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

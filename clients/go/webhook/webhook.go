@@ -16,8 +16,9 @@ import (
 // ErrNotVerified is the error of a request without a valid signature. Respond with 401.
 var ErrNotVerified = errors.New("webhook: the request does not verify")
 
-// Verify returns the event in the raw body of a request. It checks the Standard Webhooks headers with the webhook's secret:
-// one of the signatures must be valid, and at most 5 minutes old. An event can arrive more than once, with the same ID.
+// Verify returns the event in the raw body of a request. It checks the Standard Webhooks headers with the
+// webhook's secret: one of the signatures must be valid, and at most 5 minutes old. An event can arrive more than
+// once, with the same ID.
 func Verify(body []byte, headers http.Header, secret string) (contactbase.Event, error) {
 	if secret == "" {
 		return nil, errors.New("webhook: there is no secret")

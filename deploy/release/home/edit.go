@@ -27,7 +27,8 @@ func (e edit) apply(name, content string) string {
 	return e.pattern.ReplaceAllString(content, e.with)
 }
 
-// edits returns the edits that replace the current names, which it reads from the sources. Any directory among the given files may have a Go package.
+// edits returns the edits that replace the current names, which it reads from the sources. Any directory among the
+// given files may have a Go package.
 func (h *Home) edits(root string, names []string) ([]edit, error) {
 	folders := map[string]bool{}
 	for _, name := range names {
@@ -68,7 +69,8 @@ var texts = template.Must(template.New("texts").Parse(source))
 // block is a text that depends on the home, in Markdown or in a file with # before its comments.
 var block = regexp.MustCompile(`(?ms)^( *(?:<!--|#) home: ([\w-]+)(?: -->)?\n)(.*?)^( *(?:<!--|#) /home)\b`)
 
-// fill replaces the texts between marks such as "<!-- home: client-go -->" and "<!-- /home -->" by those of the template.
+// fill replaces the texts between marks such as "<!-- home: client-go -->" and "<!-- /home -->" by
+// those of the template.
 func (h *Home) fill(content string) (string, error) {
 	if !strings.Contains(content, " home: ") {
 		return content, nil

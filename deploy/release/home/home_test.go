@@ -20,7 +20,8 @@ var acme = Home{
 	Support: "https://example.org/acme/contactbase/discussions", Security: "security@acme.example", Apt: "https://packages.contactbase.example",
 }
 
-// The sources have the addresses of deploy/home.yaml. A copy moves to another home, where a second run changes nothing, and back.
+// The sources have the addresses of deploy/home.yaml. A copy moves to another home, where a second run changes
+// nothing, and back.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	root := copySources(t)

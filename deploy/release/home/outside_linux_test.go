@@ -29,8 +29,9 @@ type outside struct {
 	key    string            // of the API
 }
 
-// A fresh machine gets a release as the guide says, and nothing else: it verifies the archive, installs the older version, creates the
-// first superuser, receives the first event, backs up and restores, upgrades and removes, with apt and with rpm.
+// A fresh machine gets a release as the guide says, and nothing else: it verifies the archive, installs the older
+// version, creates the first superuser, receives the first event, backs up and restores, upgrades and removes, with
+// apt and with rpm.
 func TestRelease(t *testing.T) {
 	if os.Getenv("REHEARSE_RELEASE") != "1" {
 		t.Skip("task release:rehearse runs it")
@@ -53,7 +54,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// make makes both versions of a copy of the sources. The older one is signed in dist, and the newer one waits beside it.
+// make makes both versions of a copy of the sources. The older one is signed in dist, and the newer
+// one waits beside it.
 func (o *outside) make(t *testing.T) {
 	t.Helper()
 	move(t, o.root, acme)
@@ -115,7 +117,8 @@ func (o *outside) tryArchive() {
 	o.fails("gpg --verify SHA256SUMS.asc SHA256SUMS", "BAD signature")
 }
 
-// tryImage builds the image as the guide says, pushes it to a registry, and runs the demo of the image that the registry has.
+// tryImage builds the image as the guide says, pushes it to a registry, and runs the demo of the image that
+// the registry has.
 func (o *outside) tryImage() {
 	folder := filepath.Join(o.root, "dist")
 	run(o.t, folder, o.env, "sh", "-euc", o.guide("deploy/container/build"))

@@ -14,8 +14,9 @@ import (
 
 const published = "v1.0.0"
 
-// After a move, a copy of the sources passes some tests. Its modules are published on a local proxy and its npm package on a local
-// registry. The commands of the READMEs then install the program and the clients in fresh projects, which do their main job.
+// After a move, a copy of the sources passes some tests. Its modules are published on a local proxy and its npm
+// package on a local registry. The commands of the READMEs then install the program and the clients in fresh
+// projects, which do their main job.
 func TestRehearsal(t *testing.T) {
 	if os.Getenv("REHEARSE_HOME") != "1" {
 		t.Skip("task home:rehearse runs it")
@@ -62,8 +63,8 @@ func checkJob(t *testing.T, out string) {
 	}
 }
 
-// publishModules publishes the program and the Go client on a proxy for Go modules, installs the program, and returns the environment of
-// someone who uses that proxy.
+// publishModules publishes the program and the Go client on a proxy for Go modules, installs the program, and returns
+// the environment of someone who uses that proxy.
 func publishModules(t *testing.T, root string) map[string]string {
 	t.Helper()
 	proxy, home := t.TempDir(), t.TempDir()
@@ -109,7 +110,8 @@ func serve(t *testing.T, env map[string]string) map[string]string {
 	return map[string]string{"BASE": "http://" + address, "KEY": key, "COUNT": fmt.Sprint(contacts)}
 }
 
-// publishPackage publishes the TypeScript client with npm on a registry that knows nothing else, and returns an .npmrc that uses it.
+// publishPackage publishes the TypeScript client with npm on a registry that knows nothing else, and returns an
+// .npmrc that uses it.
 func publishPackage(t *testing.T, client string) (npmrc string) {
 	t.Helper()
 	registry := newRegistry(t)

@@ -1,5 +1,5 @@
-// Command clients uses the client that oapi-codegen generates, like an integrator: it creates, gets, updates and finds a contact, handles a
-// refused one, and distinguishes events.
+// Command clients uses the client that oapi-codegen generates, like an integrator: it creates, gets, updates and
+// finds a contact, handles a refused one, and distinguishes events.
 package main
 
 import (

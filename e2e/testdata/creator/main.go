@@ -1,5 +1,5 @@
-// Command creator creates contacts with the client concurrently, and reads the feed of events up to the last of them. It prints which
-// contacts were created and which events arrived.
+// Command creator creates contacts with the client concurrently, and reads the feed of events up to the last of them.
+// It prints which contacts were created and which events arrived.
 package main
 
 import (

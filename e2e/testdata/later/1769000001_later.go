@@ -1,5 +1,5 @@
-// Package main has a field, an index and a table that a later version may add, with the down migration. Tests build the program with this
-// file beside its main.go, so that only that package is compiled again.
+// Package main has a field, an index and a table that a later version may add, with the down migration. Tests build
+// the program with this file beside its main.go, so that only that package is compiled again.
 package main
 
 import (

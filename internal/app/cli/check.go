@@ -84,8 +84,8 @@ func checkBounds(bounds tenant.Bounds, name func(flag string) string) error {
 // encryptionKeyLength is the length of an AES-256 key, in bytes.
 const encryptionKeyLength = 32
 
-// checkEncryptionEnv checks the environment variable that PocketBase's flag names, and improves the flag's help. Errors call the
-// setting by the given name.
+// checkEncryptionEnv checks the environment variable that PocketBase's flag names, and improves the flag's help.
+// Errors call the setting by the given name.
 func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
 	flag.Usage = "the environment variable with the encryption key of 32 characters; every command needs it\nif the data directory is encrypted (default none)"
 	name := flag.Value.String()

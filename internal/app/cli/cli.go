@@ -1,4 +1,5 @@
-// Package cli is the command line: it reads the settings, assembles the commands and runs the one that the arguments name.
+// Package cli is the command line: it reads the settings, assembles the commands and runs the one that
+// the arguments name.
 package cli
 
 import (
@@ -42,8 +43,8 @@ func exitCode(err error) int {
 	return 1
 }
 
-// tuneGC makes garbage collection rarer than Go's default, because little memory is in use: it took a tenth of a request's processor
-// time. GOGC and GOMEMLIMIT override it.
+// tuneGC makes garbage collection rarer than Go's default, because little memory is in use: it took a tenth of a
+// request's processor time. GOGC and GOMEMLIMIT override it.
 func tuneGC() {
 	const percent, limit = 400, 320 << 20 // percent of the memory in use; bytes above which it is collected more often
 	if os.Getenv("GOGC") == "" {
@@ -63,7 +64,8 @@ func run(version string, public fs.FS, args []string) error {
 	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // shared by both pools of a database, once the flags are read
 	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
-	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it expects another driver (see ADR 28), and warns where commands print JSON
+	// it expects another driver (see ADR 28), and warns where commands print JSON
+	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId)
 	folder := upgrade.New(pb, os.Stderr)
 	var copied *replica.Replica // set once the flags are read
 	serve := cmd.NewServeCommand(pb, folder, func(ctx context.Context) error { return copied.AwaitLoss(ctx) })

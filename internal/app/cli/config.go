@@ -54,8 +54,8 @@ type config struct {
 	logLevel             level
 }
 
-// newConfig reads the environment and the settings file, except for the demo. Flags are read later, once PocketBase has created its
-// command.
+// newConfig reads the environment and the settings file, except for the demo. Flags are read later, once PocketBase
+// has created its command.
 func newConfig(version string, args []string) (*config, error) {
 	if len(args) > 0 && args[0] == cmd.DemoName {
 		dataDir := filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text()) // PocketBase creates it if needed
@@ -65,7 +65,8 @@ func newConfig(version string, args []string) (*config, error) {
 	return &config{version: version, settings: found}, err
 }
 
-// framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values: parse rejects them.
+// framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values:
+// parse rejects them.
 func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
 	framework := pocketbase.Config{
 		DefaultDataDir:       cmp.Or(c.dataDir, c.settings.Value("dir")),
@@ -78,9 +79,9 @@ func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
 	return framework
 }
 
-// parse makes all settings flags of serve, except those that every command has, and reads them from args, the environment and the
-// file. It runs before the commands, because PocketBase opens the database first. A setting has the same value for all commands,
-// though most have no flag for it.
+// parse makes all settings flags of serve, except those that every command has, and reads them from args, the
+// environment and the file. It runs before the commands, because PocketBase opens the database first. A setting has
+// the same value for all commands, though most have no flag for it.
 func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", c.version
 	root.SetErr(os.Stderr) // PocketBase's writer colours the output and prints it to stdout

@@ -51,11 +51,13 @@ func runCommand(pb *pocketbase.PocketBase, command *cobra.Command, args []string
 	}
 }
 
-// find returns the command that args name, and its arguments. The error says that they name none, which PocketBase would not report.
+// find returns the command that args name, and its arguments. The error says that they name none, which PocketBase
+// would not report.
 func find(root *cobra.Command, args []string) (command *cobra.Command, rest []string, err error) {
 	command, rest, err = root.Find(args)
 	if isCompletion(args) || err == nil && (command != root || asksForHelp(args)) {
-		return command, rest, nil // cobra adds the help flags later; if added here, PocketBase would open the database for them
+		// cobra adds the help flags later; if added here, PocketBase would open the database for them
+		return command, rest, nil
 	}
 	for _, arg := range args { // PocketBase accepts unknown flags here and takes the next argument as their value
 		name, isFlag := strings.CutPrefix(arg, "--")
@@ -85,8 +87,8 @@ func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
 }
 
-// trackErrors makes the commands remember their first error, which the returned function returns. PocketBase drops it, so that every
-// failing command would exit with 0.
+// trackErrors makes the commands remember their first error, which the returned function returns. PocketBase drops
+// it, so that every failing command would exit with 0.
 func trackErrors(root *cobra.Command) func() error {
 	var first error
 	remember := func(err error) error {

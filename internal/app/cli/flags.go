@@ -52,7 +52,8 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.TextVar(&c.logLevel, "logLevel", level{slog.LevelInfo}, "the lowest level that serve logs: debug, info, warn or error")
 }
 
-// addSettings adds to each command the flags of the settings that it uses. They share their values with the flags of serve.
+// addSettings adds to each command the flags of the settings that it uses. They share their values with
+// the flags of serve.
 func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
 	for _, name := range strings.Fields(command.Annotations[cmd.SettingsUse]) {
 		command.Flags().AddFlag(serve.Lookup(name))

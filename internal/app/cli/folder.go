@@ -18,8 +18,8 @@ import (
 // makers are the commands that create a data directory.
 var makers = []string{"contactbase serve", "contactbase " + cmd.DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
 
-// checkFolder returns an error if the command would create a data directory that must exist already. It also returns one if the
-// command would run as root and create files that lock out the directory's owner.
+// checkFolder returns an error if the command would create a data directory that must exist already. It also returns
+// one if the command would run as root and create files that lock out the directory's owner.
 func checkFolder(command *cobra.Command, args []string, dataDir string) error {
 	if asksForHelp(args) {
 		return nil

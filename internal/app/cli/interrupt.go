@@ -15,8 +15,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// runToEnd runs a command that does not serve. The first signal cancels its context, the second ends the program. PocketBase would
-// close the database under the command and exit with success.
+// runToEnd runs a command that does not serve. The first signal cancels its context, the second ends the program.
+// PocketBase would close the database under the command and exit with success.
 func runToEnd(pb *pocketbase.PocketBase) error {
 	if err := pb.Bootstrap(); err != nil {
 		return err
@@ -31,9 +31,9 @@ func runToEnd(pb *pocketbase.PocketBase) error {
 // startTimeout is how long an interrupted start may take to end in order.
 const startTimeout = 10 * time.Second
 
-// serveToEnd runs a command that serves until it ends or a signal comes. A signal during the start takes effect afterwards, because
-// nothing that starts expects its database to be closed. PocketBase's own Execute does not wait, and its goroutine may listen for
-// signals only after the server has started: a signal before that kills the program.
+// serveToEnd runs a command that serves until it ends or a signal comes. A signal during the start takes effect
+// afterwards, because nothing that starts expects its database to be closed. PocketBase's own Execute does not wait,
+// and its goroutine may listen for signals only after the server has started: a signal before that kills the program.
 func serveToEnd(pb *pocketbase.PocketBase) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

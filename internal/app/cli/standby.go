@@ -20,8 +20,8 @@ import (
 	"contactbase/internal/replica"
 )
 
-// runStandby waits until this machine may serve, if the command is serve and r has a lease. Until then it answers requests as a standby.
-// Without a lease, it only checks that. It returns false if the program is to end instead.
+// runStandby waits until this machine may serve, if the command is serve and r has a lease. Until then it answers
+// requests as a standby. Without a lease, it only checks that. It returns false if the program is to end instead.
 func runStandby(command *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
 	if command.Name() != "serve" || r == nil {
 		return true, nil

@@ -1,5 +1,5 @@
-// Package custom handles the fields that an admin adds to the contacts, in PocketBase's types: which values callers may send, and how these
-// are stored and shown. It knows fields and records, and no contacts.
+// Package custom handles the fields that an admin adds to the contacts, in PocketBase's types: which values callers
+// may send, and how these are stored and shown. It knows fields and records, and no contacts.
 package custom
 
 import (
@@ -32,8 +32,8 @@ func Set(record *core.Record, field core.Field, value any) {
 	record.SetRaw(field.GetName(), prepared)
 }
 
-// Check returns PocketBase's verdict on the value of a record's field, nil if it is valid. It reads no database: PocketBase would do so for
-// relations, which CheckRows checks, and for primary keys, which no admin adds.
+// Check returns PocketBase's verdict on the value of a record's field, nil if it is valid. It reads no database:
+// PocketBase would do so for relations, which CheckRows checks, and for primary keys, which no admin adds.
 func Check(field core.Field, record *core.Record) error {
 	return field.ValidateValue(context.Background(), nil, record)
 }

@@ -12,13 +12,15 @@ import (
 	"contactbase/internal/fault"
 )
 
-// filterTypes are the types of fields that lists can be filtered by. The first are those of which the fewest contacts usually share a value.
+// filterTypes are the types of fields that lists can be filtered by. The first are those of which the fewest contacts
+// usually share a value.
 var filterTypes = []string{
 	core.FieldTypeEmail, core.FieldTypeURL, core.FieldTypeText, core.FieldTypeRelation, core.FieldTypeDate, core.FieldTypeNumber,
 	core.FieldTypeSelect, core.FieldTypeBool,
 }
 
-// FilterRank returns how well a filter by the admin's field narrows a list, 0 being best, and whether lists can be filtered by the field.
+// FilterRank returns how well a filter by the admin's field narrows a list, 0 being best, and whether lists can be
+// filtered by the field.
 func FilterRank(field core.Field) (rank int, ok bool) {
 	if multiple, is := field.(core.MultiValuer); is && multiple.IsMultiple() {
 		return 0, false

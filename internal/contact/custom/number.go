@@ -11,17 +11,17 @@ import (
 	"contactbase/internal/fault"
 )
 
-// The column of a JSON field has NUMERIC affinity. So SQLite stores a value that is just a number as a number, not as the text that was sent:
-// 1.0 becomes 1, and a number beyond a double becomes an infinity, which JSON cannot express. Numbers inside objects and arrays are part of a
-// text and keep their spelling.
+// The column of a JSON field has NUMERIC affinity. So SQLite stores a value that is just a number as a number, not as
+// the text that was sent: 1.0 becomes 1, and a number beyond a double becomes an infinity, which JSON cannot express.
+// Numbers inside objects and arrays are part of a text and keep their spelling.
 
 var (
 	errNumberTooLarge = &fault.Field{Code: fault.CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308"}
 	errNumberInexact  = &fault.Field{Code: fault.CodeInvalidType, Message: "must be a number that can be stored without rounding, for example one with at most 15 significant digits"}
 )
 
-// storedNumber returns the JSON of a number as SQLite stores it: a 64-bit integer or a double. An infinity is the string "+Inf" or "-Inf", as
-// PocketBase reads it.
+// storedNumber returns the JSON of a number as SQLite stores it: a 64-bit integer or a double. An infinity is the
+// string "+Inf" or "-Inf", as PocketBase reads it.
 func storedNumber(literal string) string {
 	if !strings.ContainsAny(literal, ".eE") {
 		if whole, err := strconv.ParseInt(literal, 10, 64); err == nil {
@@ -104,15 +104,16 @@ func hasInfinite(value any) bool {
 	return false
 }
 
-// decimal is the value of a JSON number: digits × 10^exponent. digits neither begins nor ends with 0, so that equal numbers have equal
-// decimals, however they are spelled. Zero is the zero decimal.
+// decimal is the value of a JSON number: digits × 10^exponent. digits neither begins nor ends with 0, so that equal
+// numbers have equal decimals, however they are spelled. Zero is the zero decimal.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int
 }
 
-// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number, not to its exponent.
+// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number,
+// not to its exponent.
 func decimalOf(literal string) decimal {
 	unsigned := strings.TrimPrefix(literal, "-")
 	mantissa, power, _ := strings.Cut(strings.ToLower(unsigned), "e")

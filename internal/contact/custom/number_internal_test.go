@@ -10,7 +10,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Every double and every 64-bit integer can be kept in a JSON field, however it is spelled, and every double in a number field.
+// Every double and every 64-bit integer can be kept in a JSON field, however it is spelled, and every double
+// in a number field.
 func TestExactNumbers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

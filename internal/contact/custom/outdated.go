@@ -9,9 +9,10 @@ import (
 	"contactbase/internal/fault"
 )
 
-// RetryOutdated calls do. If do meets an outdated collection, RetryOutdated calls it again with an app that reads collections from the database. PocketBase
-// keeps collections in memory: in the process that changes one, it is new before the change is committed, and in another process it is
-// outdated for a tenth of a second. Those in memory stay as they are, so that an old one never replaces a new one.
+// RetryOutdated calls do. If do meets an outdated collection, RetryOutdated calls it again with an app that reads
+// collections from the database. PocketBase keeps collections in memory: in the process that changes one, it is new
+// before the change is committed, and in another process it is outdated for a tenth of a second. Those in memory stay
+// as they are, so that an old one never replaces a new one.
 func RetryOutdated(app core.App, do func(core.App) error) error {
 	err := do(app)
 	if MayBeOutdated(app, err) {

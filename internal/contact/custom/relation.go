@@ -15,15 +15,15 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to webhooks, or to a collection
-// of the admin's own. PocketBase checks only whether such a row exists. So a tenant could find out which ids others have, and the deletion
-// of another tenant's row would affect its contacts.
+// A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to
+// webhooks, or to a collection of the admin's own. PocketBase checks only whether such a row exists. So a tenant
+// could find out which ids others have, and the deletion of another tenant's row would affect its contacts.
 
 // ErrNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
 var ErrNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// CheckOwner returns the errors in a record's field if it is a relation and leads to a row of another tenant. IDs that are stored
-// already are not checked, so that they do not prevent other changes.
+// CheckOwner returns the errors in a record's field if it is a relation and leads to a row of another tenant. IDs
+// that are stored already are not checked, so that they do not prevent other changes.
 func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
 	if !ok {
@@ -77,8 +77,8 @@ func Targets(fields []core.Field, find func(nameOrID string) (*core.Collection, 
 	return targets, nil
 }
 
-// CheckRows returns the errors in the IDs of a relation of the contacts: rows of the target that do not exist, or belong to another
-// tenant. The target is nil if the collection no longer exists.
+// CheckRows returns the errors in the IDs of a relation of the contacts: rows of the target that do not exist, or
+// belong to another tenant. The target is nil if the collection no longer exists.
 func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -117,9 +117,10 @@ func CheckCount(relation *core.RelationField, number int) error {
 	}
 }
 
-// OwnedBy returns the SQL condition that a row r of the target collection belongs to a tenant, or "" if its rows belong to no tenant. tenant
-// is an SQL expression, and contacts is the collection whose field "tenant" names the collection of tenants. If the target has several
-// relations to tenants, the program's own one decides; without one, all of them have to name the tenant.
+// OwnedBy returns the SQL condition that a row r of the target collection belongs to a tenant, or "" if its rows
+// belong to no tenant. tenant is an SQL expression, and contacts is the collection whose field "tenant" names the
+// collection of tenants. If the target has several relations to tenants, the program's own one decides; without one,
+// all of them have to name the tenant.
 func OwnedBy(contacts, target *core.Collection, tenant string) string {
 	tenants := contacts.Fields.GetByName("tenant").(*core.RelationField).CollectionId // a shipped field
 	if target.Id == tenants {
@@ -131,7 +132,8 @@ func OwnedBy(contacts, target *core.Collection, tenant string) string {
 		if !ok || relation.CollectionId != tenants {
 			continue
 		}
-		list := strings.NewReplacer("[[", "", "]]", "").Replace(dbutils.JSONEach("r.`" + relation.Name + "`")) // also if it is not multiple
+		// also if it is not multiple
+		list := strings.NewReplacer("[[", "", "]]", "").Replace(dbutils.JSONEach("r.`" + relation.Name + "`"))
 		condition := tenant + " IN (SELECT `value` FROM " + list + ")"
 		if relation.System {
 			return condition

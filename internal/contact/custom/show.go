@@ -14,7 +14,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// FromText returns the JSON value that a text stands for in the admin's field, or the text itself if it stands for none.
+// FromText returns the JSON value that a text stands for in the admin's field, or the text itself if
+// it stands for none.
 func FromText(field core.Field, text string) any {
 	switch field.Type() {
 	case core.FieldTypeNumber:
@@ -35,7 +36,8 @@ func FromText(field core.Field, text string) any {
 	return text
 }
 
-// Readable returns a stored value as PocketBase reads it. PocketBase reads an infinity as a text, because JSON has none.
+// Readable returns a stored value as PocketBase reads it. PocketBase reads an infinity as a text,
+// because JSON has none.
 func Readable(stored any) any {
 	if double, ok := stored.(float64); ok && math.IsInf(double, 0) {
 		return infinity(double)
@@ -43,8 +45,8 @@ func Readable(stored any) any {
 	return stored
 }
 
-// Shown returns the value of an admin's field, stored or about to be stored, as the API shows it: "no value" as nil, a date in RFC 3339, and
-// a number as it is stored.
+// Shown returns the value of an admin's field, stored or about to be stored, as the API shows it: "no value" as nil,
+// a date in RFC 3339, and a number as it is stored.
 func Shown(value any) any {
 	switch v := value.(type) {
 	case string:

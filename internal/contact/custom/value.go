@@ -19,8 +19,8 @@ const maxDepth = 100
 
 var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
-// Value returns the value to store for what a caller sent, or the errors in it. It accepts the JSON type of the field, and nothing that
-// would have to be converted.
+// Value returns the value to store for what a caller sent, or the errors in it. It accepts the JSON type of the
+// field, and nothing that would have to be converted.
 func Value(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
 		return jsonValue(value)
@@ -114,7 +114,8 @@ func isGeoPoint(object map[string]any) bool {
 	return lon && lat && len(object) == 2
 }
 
-// CheckDepth returns an error if a JSON field of a record is nested too deep. Like CheckOwner it does not check what is stored already.
+// CheckDepth returns an error if a JSON field of a record is nested too deep. Like CheckOwner it does not check what
+// is stored already.
 func CheckDepth(record *core.Record, name string) error {
 	value, ok := record.GetRaw(name).(types.JSONRaw)
 	if !ok {

@@ -167,7 +167,8 @@ type outcome struct {
 	notes   []Note
 }
 
-// outcome returns the outcome of some rows of a page. repeats returns the earlier rows that have changed contacts, and keeps the rows of these.
+// outcome returns the outcome of some rows of a page. repeats returns the earlier rows that have changed contacts,
+// and keeps the rows of these.
 func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats func(rows map[string]int) (map[string]int, error)) (o outcome, err error) {
 	rows := map[string]int{}
 	for n, result := range results {

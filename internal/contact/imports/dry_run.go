@@ -42,7 +42,8 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	}, nil
 }
 
-// isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
+// isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again
+// with another mapping.
 func (d *dryRun) isOf(i *Import) bool {
 	return d.ID == i.ID && i.Status == Checking && d.stored == i.Position && reflect.DeepEqual(d.Choices, i.Choices)
 }
@@ -98,7 +99,8 @@ const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE " + isEnabled + 
 // estimate is the note of an import whose check is not exact.
 const estimate = "the rows create or change more contacts than a dry run remembers, so its counts are estimates"
 
-// store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked the import meanwhile.
+// store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked
+// the import meanwhile.
 func (d *dryRun) store(status Status) error {
 	mapping, err := json.Marshal(d.Mapping)
 	if err != nil {

@@ -104,8 +104,8 @@ func dump(t *testing.T, app core.App) string {
 	return strings.Join(all, "\n")
 }
 
-// A dry run counts exactly what the import then does, and refuses the same rows for the same reasons, whatever the rows have to do with
-// each other. It leaves nothing behind.
+// A dry run counts exactly what the import then does, and refuses the same rows for the same reasons, whatever the
+// rows have to do with each other. It leaves nothing behind.
 func TestDryRunIsTheImport(t *testing.T) {
 	t.Parallel()
 	for what, definitions := range uniques {

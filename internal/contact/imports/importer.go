@@ -33,7 +33,8 @@ const (
 	maxTurn = time.Second
 )
 
-// NewImporter returns the loop that checks and applies imports in the background, by turns. Wake it when an import begins.
+// NewImporter returns the loop that checks and applies imports in the background, by turns. Wake it when
+// an import begins.
 func NewImporter(app core.App) *loop.Loop {
 	return loop.New(poll, func(ctx context.Context) {
 		if err := Work(ctx, app); err != nil && ctx.Err() == nil {

@@ -1,7 +1,7 @@
-// Package imports writes the contacts of a spreadsheet, in the background and in small chunks. The database stores an import with its rows,
-// and each chunk commits contacts together with the position that it has reached, so that no row is applied twice after a crash. A check, or
-// dry run, plans the rows by the same code and remembers the planned contacts. It changes no contacts, but stores its progress, counts and
-// refused rows with the import.
+// Package imports writes the contacts of a spreadsheet, in the background and in small chunks. The database stores an
+// import with its rows, and each chunk commits contacts together with the position that it has reached, so that no
+// row is applied twice after a crash. A check, or dry run, plans the rows by the same code and remembers the planned
+// contacts. It changes no contacts, but stores its progress, counts and refused rows with the import.
 package imports
 
 import (
@@ -259,8 +259,8 @@ func (i *Import) columnWarnings() (warnings int) {
 	return warnings
 }
 
-// Cancel ends an import and deletes the rows that are not applied. What was applied stays. An import that was checked ends as a dry run. The
-// error is sql.ErrNoRows if there is no such import.
+// Cancel ends an import and deletes the rows that are not applied. What was applied stays. An import that was checked
+// ends as a dry run. The error is sql.ErrNoRows if there is no such import.
 func Cancel(ctx context.Context, app core.App, id string) error {
 	if _, err := Find(app, id); err != nil {
 		return err

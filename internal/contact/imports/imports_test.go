@@ -166,7 +166,8 @@ func TestNoRowIsAppliedTwice(t *testing.T) {
 	}
 }
 
-// Who works on one import leaves the others alone, and where somebody else has taken it, waits for what they make of it.
+// Who works on one import leaves the others alone, and where somebody else has taken it, waits for
+// what they make of it.
 func TestOneImportAlone(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -292,7 +293,8 @@ func TestImportsGo(t *testing.T) {
 	}
 }
 
-// What an import has kept of the contacts that it changed goes once it has ended, and that of a running one is not looked through: it may be much.
+// What an import has kept of the contacts that it changed goes once it has ended, and that of a running one is not
+// looked through: it may be much.
 func TestKeptContactsGo(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -74,7 +74,8 @@ var eraseSQL = []string{
 		"WHERE `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
 }
 
-// repeats returns the earlier rows that have changed the contacts of rows, and keeps these rows, in the transaction of tx.
+// repeats returns the earlier rows that have changed the contacts of rows, and keeps these rows, in the
+// transaction of tx.
 func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int, error) {
 	return func(rows map[string]int) (map[string]int, error) {
 		encoded, err := json.Marshal(rows)

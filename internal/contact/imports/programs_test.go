@@ -13,7 +13,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Files are read as other programs write them: contacts are "name|email|phone|company|externalId" in any order, notes and refusals what begins a text.
+// Files are read as other programs write them: contacts are "name|email|phone|company|externalId" in any order, notes
+// and refusals what begins a text.
 func TestFilesOfPrograms(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

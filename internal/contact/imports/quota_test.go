@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The imports of a tenant fill no disk: neither those that wait, nor what was refused of those that have ended. Those of others do not count.
+// The imports of a tenant fill no disk: neither those that wait, nor what was refused of those that have ended. Those
+// of others do not count.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

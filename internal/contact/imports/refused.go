@@ -30,8 +30,8 @@ func (i *Import) refusal(p *page, n int, wrong *fault.Error) Refusal {
 	return refused
 }
 
-// WriteRefused writes the refused rows of an import as a sheet: as they were sent, followed by the reason and the number of the row. The error is
-// sql.ErrNoRows if there is no such import.
+// WriteRefused writes the refused rows of an import as a sheet: as they were sent, followed by the reason and the
+// number of the row. The error is sql.ErrNoRows if there is no such import.
 func WriteRefused(app core.App, id string, format sheet.Format, to io.Writer) error {
 	i, err := Find(app, id)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A refusal has the row number that a spreadsheet shows and the rejected values. The report uses the separator of the file, and an import
-// reads it.
+// A refusal has the row number that a spreadsheet shows and the rejected values. The report uses the separator of the
+// file, and an import reads it.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 101)
@@ -57,7 +57,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// checkRefusals checks the refusals of rows 6 and 9, before which are two blank lines: the name in row 7 has two lines, and row 8 has no values.
+// checkRefusals checks the refusals of rows 6 and 9, before which are two blank lines: the name in row 7 has two
+// lines, and row 8 has no values.
 func checkRefusals(t *testing.T, refusals []imports.Refusal, long string) {
 	t.Helper()
 	if refusals[0].Row != 6 || refusals[1].Row != 9 {

@@ -122,7 +122,8 @@ func exported(t *testing.T, app core.App, tenantID string, format sheet.Format) 
 	return b.String()
 }
 
-// byExternalID returns the contacts of a tenant as the API shows them, without ids, times and the fields that are left out.
+// byExternalID returns the contacts of a tenant as the API shows them, without ids, times and the fields
+// that are left out.
 func byExternalID(t *testing.T, app core.App, tenantID string, without ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -49,8 +49,9 @@ type Source struct {
 	Headings int    // the number of the row that has the columns' names, 0 to look for it
 }
 
-// Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a *fault.Error if the file cannot be
-// read or the tenant's imports exceed Quota, sql.ErrNoRows if there is no such tenant, and the cause of ctx once that ends.
+// Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a
+// *fault.Error if the file cannot be read or the tenant's imports exceed Quota, sql.ErrNoRows if there is no such
+// tenant, and the cause of ctx once that ends.
 func Store(ctx context.Context, app core.App, tenantID string, source Source, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ type File struct {
 	name string
 }
 
-// Open reads the headings of a file. Those in known count as known. The error is a *fault.Error if the file cannot be read. The caller closes the file.
+// Open reads the headings of a file. Those in known count as known. The error is a *fault.Error if the file cannot be
+// read. The caller closes the file.
 func Open(ctx context.Context, app core.App, source Source, known []string, from io.Reader) (*File, error) {
 	isKnown, err := sheet.Known(app, known)
 	if err != nil {
@@ -102,7 +104,8 @@ func (f *File) store(ctx context.Context, app core.App, tenantID string, quota i
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
 	if err := s.rows(); err != nil {
-		// without the rows at once: a file that ends badly would not count for the quota, and its rows would stay until retention
+		// without the rows at once: a file that ends badly would not count for the quota, and its rows would
+		// stay until retention
 		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id), deleteUnneeded(context.Background(), app))
 	}
 	samples, err := json.Marshal(s.samples)
@@ -173,7 +176,8 @@ func (s *storage) begin() error {
 // stillStoringSQL reports whether the import ?1 and its tenant still exist.
 const stillStoringSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` i JOIN `tenants` t ON t.`id` = i.`tenant` WHERE i.`id` = ?1)"
 
-// mayStore returns an error if the import or its tenant was deleted meanwhile, or the tenant's imports exceed the quota.
+// mayStore returns an error if the import or its tenant was deleted meanwhile, or the tenant's imports
+// exceed the quota.
 func (s *storage) mayStore(tx sqlite.Reader) error {
 	still, err := sqlite.Value[bool](tx, stillStoringSQL, s.id)
 	if err == nil && !still {

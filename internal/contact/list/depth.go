@@ -17,9 +17,10 @@ type position struct {
 	cursor *Cursor // nil at the start of the list
 }
 
-// pageAtDepth returns a page of a list that begins at an offset, starting from the nearest remembered position, because SQLite reads
-// everything before an offset. Every change of an order writes an event. So positions are valid for as long as the tenant's feed has the
-// same end, which it never has again later. If the end is the same before and after the page is read, nothing changed meanwhile.
+// pageAtDepth returns a page of a list that begins at an offset, starting from the nearest remembered position,
+// because SQLite reads everything before an offset. Every change of an order writes an event. So positions are valid
+// for as long as the tenant's feed has the same end, which it never has again later. If the end is the same before
+// and after the page is read, nothing changed meanwhile.
 func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, error) {
 	name := q.list(tenantID)
 	before, err := event.End(app, tenantID, nil)
@@ -43,8 +44,8 @@ func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, err
 	return page, nil
 }
 
-// pageFrom returns the page at the offset of the query, which is after a position of the same list, and the position where the page begins,
-// without a cursor if it is not worth remembering.
+// pageFrom returns the page at the offset of the query, which is after a position of the same list, and the position
+// where the page begins, without a cursor if it is not worth remembering.
 func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from position) (page *Page, reached position, err error) {
 	q.Cursor, q.Offset = from.cursor, q.Offset-from.rank
 	if q.Offset <= nearby {
@@ -61,8 +62,8 @@ func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from position)
 	return page, reached, err
 }
 
-// remembers reports whether an offset of the query is worth remembering and can be remembered. Lists by the time of change cannot: a change
-// that callers do not see sets that time, but writes no event.
+// remembers reports whether an offset of the query is worth remembering and can be remembered. Lists by the time of
+// change cannot: a change that callers do not see sets that time, but writes no event.
 func (q *Query) remembers() bool {
 	if q.Cursor != nil || q.Offset <= nearby || len(q.Equal) > 0 || len(q.Indexed) > 0 || len(q.Times) > 0 {
 		return false

@@ -144,7 +144,8 @@ func TestOffsetsWhileContactsMove(t *testing.T) {
 	writing.Wait()
 }
 
-// Deep pages are found from remembered places: what SQL changes behind the events, and nobody else, they show a minute later.
+// Deep pages are found from remembered places: what SQL changes behind the events, and nobody else, they
+// show a minute later.
 func TestOffsetsAreRemembered(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -84,7 +84,8 @@ type Groups struct {
 	Next   *string `json:"next"` // the cursor of the next page, nil on the last one
 }
 
-// ParseDuplicatesQuery checks the query parameters by, cursor and limit. The error is a fault that names the invalid ones.
+// ParseDuplicatesQuery checks the query parameters by, cursor and limit. The error is a fault that names
+// the invalid ones.
 func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 	faults := fault.Fields{}
 	by, known := values.Get("by"), false
@@ -111,8 +112,8 @@ func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 	return q, nil
 }
 
-// Duplicates returns a page of the groups of a tenant's contacts that have the same email address, the same phone number, or the same name and
-// company.
+// Duplicates returns a page of the groups of a tenant's contacts that have the same email address, the same phone
+// number, or the same name and company.
 func Duplicates(app core.App, tenantID string, q DuplicatesQuery) (*Groups, error) {
 	s := newScan(q)
 	if err := s.read(sqlite.Direct(app.ConcurrentDB()), tenantID); err != nil {

@@ -36,7 +36,8 @@ func (b *book) timed(input map[string]any) (ids []string) {
 	return ids
 }
 
-// expectWalks expects the pages of a query, in each order and with each limit, to have the contacts at these positions in ids.
+// expectWalks expects the pages of a query, in each order and with each limit, to have the contacts at these
+// positions in ids.
 func (b *book) expectWalks(t *testing.T, query string, ids []string, want string) {
 	t.Helper()
 	for _, sort := range list.Sorts() {

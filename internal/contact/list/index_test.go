@@ -68,7 +68,8 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 			if err := testkit.Delete(tx, ids[i+1]); err != nil {
 				return err
 			}
-			if _, _, err := testkit.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}); err != nil { // has the same words all the same
+			// has the same words all the same
+			if _, _, err := testkit.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}); err != nil {
 				return err
 			}
 		}
@@ -111,7 +112,8 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 			t.Errorf("the offset %d gives other contacts (%v)", offset, err)
 		}
 	}
-	if found := walk(t, app, large, url.Values{"q": {"nummer1"}, "email": {"n13@example.com"}}); len(found) != 2 { // 13 and 110
+	// 13 and 110
+	if found := walk(t, app, large, url.Values{"q": {"nummer1"}, "email": {"n13@example.com"}}); len(found) != 2 {
 		t.Errorf("with an address besides the words %d contacts are found", len(found))
 	}
 }

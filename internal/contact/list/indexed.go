@@ -16,7 +16,8 @@ import (
 	"contactbase/internal/wire"
 )
 
-// FilterField is a field of contacts that lists can be filtered by once an administrator has added an index on (tenant, field).
+// FilterField is a field of contacts that lists can be filtered by once an administrator has added an index
+// on (tenant, field).
 type FilterField struct {
 	Name  string
 	Index string // the name of the index, "" for none
@@ -25,7 +26,8 @@ type FilterField struct {
 	rank  int
 }
 
-// FilterFields returns these fields: the company and the custom fields of suitable types, except those with the name of a parameter.
+// FilterFields returns these fields: the company and the custom fields of suitable types, except those with the
+// name of a parameter.
 func FilterFields(app core.App) (fields []FilterField, err error) {
 	own, err := contact.CustomFields(app)
 	if err != nil {
@@ -55,7 +57,8 @@ func shippedFilters(collection *core.Collection) (fields []core.Field) {
 	return fields
 }
 
-// filterIndexes returns the names of the indexes on (tenant, field), by the names of the fields. Further columns do not matter.
+// filterIndexes returns the names of the indexes on (tenant, field), by the names of the fields. Further
+// columns do not matter.
 func filterIndexes(collection *core.Collection) map[string]string {
 	found := map[string]string{}
 	for _, statement := range collection.Indexes {
@@ -120,8 +123,9 @@ func needsIndex(field string) *fault.Field {
 		"\", or in the dashboard with Import and export → API filters"}
 }
 
-// withoutIndex returns the error of a query whose index was removed, or not committed, while the query was parsed, as an error for the client.
-// It returns other errors unchanged. SQLite has the same code for all errors in a statement, so that only the text distinguishes them.
+// withoutIndex returns the error of a query whose index was removed, or not committed, while the query was parsed, as
+// an error for the client. It returns other errors unchanged. SQLite has the same code for all errors in a statement,
+// so that only the text distinguishes them.
 func (q *Query) withoutIndex(err error) error {
 	if len(q.Indexed) > 0 && (strings.Contains(err.Error(), "no such index") || strings.Contains(err.Error(), "no such column")) {
 		field := q.Indexed[0].Field

@@ -60,8 +60,8 @@ func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 // eachPage is how many contacts are read at once.
 const eachPage = 500
 
-// Each calls do for each of the tenant's contacts that the query selects, until ctx ends or do returns an error. It reads page by page, and
-// ignores the limit, the offset and the cursor of the query.
+// Each calls do for each of the tenant's contacts that the query selects, until ctx ends or do returns an error. It
+// reads page by page, and ignores the limit, the offset and the cursor of the query.
 func (r *Reader) Each(ctx context.Context, app core.App, tenantID string, q Query, do func(*contact.Contact) error) error {
 	q.Limit, q.Offset, q.Cursor = eachPage, 0, nil
 	for {

@@ -13,7 +13,8 @@ const (
 	maxAge       = time.Minute
 )
 
-// positions remembers positions in the lists that were read last. The zero value is ready for use, by several goroutines at once.
+// positions remembers positions in the lists that were read last. The zero value is ready for use, by several
+// goroutines at once.
 type positions struct {
 	mu    sync.Mutex
 	lists map[string]*listPositions
@@ -27,7 +28,8 @@ type listPositions struct {
 	found []position // by rank
 }
 
-// nearest returns the last position up to an offset, or the start of the list if none is known for that end of the feed.
+// nearest returns the last position up to an offset, or the start of the list if none is known for
+// that end of the feed.
 func (p *positions) nearest(list, end string, offset int) position {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,9 +36,10 @@ type Query struct {
 
 // Filter chooses contacts.
 type Filter struct {
-	Words   []string          // that every contact contains
-	Equal   map[string]string // the values that fields must have, by the names of the fields
-	Indexed []Indexed         // the values that fields with an index of an administrator must have, the most selective first
+	Words []string          // that every contact contains
+	Equal map[string]string // the values that fields must have, by the names of the fields
+	// the values that fields with an index of an administrator must have, the most selective first
+	Indexed []Indexed
 	Times   map[string]string // the stored times that the time filters compare with, by the names of their parameters
 }
 

@@ -66,9 +66,10 @@ type scan struct {
 	rows     int    // that were read
 	key      string // the last one
 	bySecond map[string]*candidates
-	cut      string // if not empty: candidates of the key with this second value or a greater one are left to the next page
-	groups   []*candidates
-	next     *groupCursor // of the next page, nil for none
+	// if not empty: candidates of the key with this second value or a greater one are left to the next page
+	cut    string
+	groups []*candidates
+	next   *groupCursor // of the next page, nil for none
 }
 
 func newScan(q DuplicatesQuery) *scan {

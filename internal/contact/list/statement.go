@@ -22,8 +22,8 @@ func (v values) named() []any {
 	return args
 }
 
-// statement reads a page, and one row more. SQLite recompiles a statement whose limit is just a parameter each time a value is bound, to plan
-// for that value. The addition in "LIMIT :limit + 0" prevents this.
+// statement reads a page, and one row more. SQLite recompiles a statement whose limit is just a parameter each time a
+// value is bound, to plan for that value. The addition in "LIMIT :limit + 0" prevents this.
 type statement struct {
 	Query
 	columns string // of a contact c
@@ -92,8 +92,8 @@ func (s *statement) throughRows() string {
 	return s.contactsOf("SELECT c.`id` AS `pageId` FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset")
 }
 
-// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them. Each side stops after as many rows as the page
-// can need, so that a common word takes no longer than a rare one.
+// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them. Each side stops after
+// as many rows as the page can need, so that a common word takes no longer than a rare one.
 func (s *statement) throughTrigrams(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
 	maps.Copy(s.params, match.Params)
@@ -123,7 +123,8 @@ func (s *statement) contactsOf(inner string) string {
 // byTime reports whether the order is that of the search rows.
 func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSort].column }
 
-// onlySearches reports whether the query selects contacts only by what search rows have: words, and the order of creation.
+// onlySearches reports whether the query selects contacts only by what search rows have: words, and the
+// order of creation.
 func (q *Query) onlySearches() bool {
 	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 && q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
 }
@@ -133,7 +134,8 @@ func (q *Query) comparesFolded() bool {
 	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool { _, asked := q.Equal[f.Name]; return asked && f.Folded })
 }
 
-// index returns the index that finds the contacts with a value, "" if the query asks for none, or for one in the search rows.
+// index returns the index that finds the contacts with a value, "" if the query asks for none, or for one
+// in the search rows.
 func (q *Query) index() string {
 	if q.comparesFolded() {
 		return ""
@@ -181,8 +183,8 @@ func (s *statement) filters() []string {
 	return conditions
 }
 
-// unlessCursor returns a plus sign for the left side of a comparison with a column of a contact c, if it bounds the same end of the list as the
-// cursor. SQLite would start there, and read all pages up to the cursor.
+// unlessCursor returns a plus sign for the left side of a comparison with a column of a contact c, if it bounds the
+// same end of the list as the cursor. SQLite would start there, and read all pages up to the cursor.
 func (s *statement) unlessCursor(column, operator string) string {
 	if s.Cursor != nil && column == orders[s.Sort].column && strings.HasPrefix(operator, s.beyond) {
 		return "+"
@@ -190,8 +192,8 @@ func (s *statement) unlessCursor(column, operator string) string {
 	return ""
 }
 
-// within returns the conditions on the number of a search row that its contact is after the cursor, and was created within the requested times.
-// If the contact at the cursor was deleted, its nearest predecessor counts.
+// within returns the conditions on the number of a search row that its contact is after the cursor, and was created
+// within the requested times. If the contact at the cursor was deleted, its nearest predecessor counts.
 func (s *statement) within(number string) (conditions []string) {
 	if s.Cursor != nil && s.byTime() {
 		passed := map[string]string{">": "<=", "<": ">="}[s.beyond]
@@ -206,8 +208,8 @@ func (s *statement) within(number string) (conditions []string) {
 	return conditions
 }
 
-// beyond returns the end of a comparison with the number of a search row. With ">", the row must come after the newest of the tenant's contacts p
-// that match the condition passed; with "<", before the oldest of them.
+// beyond returns the end of a comparison with the number of a search row. With ">", the row must come after the
+// newest of the tenant's contacts p that match the condition passed; with "<", before the oldest of them.
 func beyond(operator, passed string) string {
 	direction, none := " DESC", "0"
 	if operator == "<" {

@@ -36,7 +36,8 @@ func (f timeFilter) read(into *Filter, s string) *fault.Field {
 	return nil
 }
 
-// ceilMillisecond rounds up to the precision of stored times, so that a stored time is before the result only if it is before the given time.
+// ceilMillisecond rounds up to the precision of stored times, so that a stored time is before the result only if it
+// is before the given time.
 func ceilMillisecond(at time.Time) time.Time {
 	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 }

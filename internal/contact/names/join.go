@@ -11,8 +11,8 @@ var Halves = [3]string{FirstName, MiddleName, LastName}
 // IsHalf reports whether a field is a part of a name.
 func IsHalf(field string) bool { return slices.Contains(Halves[:], field) }
 
-// Whole returns the whole name of a contact from a name, which may be "", and the parts of a name. If the name only repeats the first part, or lacks
-// the last one, it is the first name.
+// Whole returns the whole name of a contact from a name, which may be "", and the parts of a name. If the name only
+// repeats the first part, or lacks the last one, it is the first name.
 func Whole(name string, parts [3]string) string {
 	switch {
 	case name == "", strings.EqualFold(name, parts[0]):
@@ -35,7 +35,8 @@ func hasWords(text, words string) bool {
 	return strings.Contains(folded(text), folded(words))
 }
 
-// Join returns the name with these parts. A column "name" next to a first name has the last name, or repeats the whole one.
+// Join returns the name with these parts. A column "name" next to a first name has the last name, or
+// repeats the whole one.
 func Join(parts [3]string) string {
 	first, last := parts[0], parts[2]
 	if first != "" && strings.HasPrefix(last, first+" ") {

@@ -1,5 +1,6 @@
-// Package names knows what other programs call the fields of a contact: the headings of their files, the properties of their payloads and the
-// questions of their forms, in English, German, French, Spanish, Italian, Portuguese and Dutch.
+// Package names knows what other programs call the fields of a contact: the headings of their files, the
+// properties of their payloads and the questions of their forms, in English, German, French, Spanish, Italian,
+// Portuguese and Dutch.
 package names
 
 import (
@@ -32,14 +33,15 @@ const (
 	Mobile
 )
 
-// Meaning is what a heading, a property or the label of a question means. The zero Meaning is that of a text without any.
+// Meaning is what a heading, a property or the label of a question means. The zero Meaning is that of a
+// text without any.
 type Meaning struct {
 	Field string // a constant such as Email, "" if it is not a field
 	Rank  int    // a constant such as Primary
 }
 
-// Of returns the meaning of a heading by itself. Each of its words must mean the same field, or be a qualifier of it: "Email opt-out" means
-// nothing.
+// Of returns the meaning of a heading by itself. Each of its words must mean the same field, or be a qualifier of it:
+// "Email opt-out" means nothing.
 func Of(heading string) Meaning { return parse(heading).meaning() }
 
 // Known reports whether All may give a heading a meaning, depending on the others.
@@ -51,7 +53,8 @@ func Known(heading string) bool {
 // IsID reports whether a heading names the ID that another program gives to a contact, such as "Record ID".
 func IsID(heading string) bool { return parse(heading).field == otherID }
 
-// IsPerson reports whether a heading says only that a column is about people, such as "Subscriber": it can have names, addresses or IDs.
+// IsPerson reports whether a heading says only that a column is about people, such as "Subscriber": it can have
+// names, addresses or IDs.
 func IsPerson(heading string) bool {
 	p := parse(heading)
 	return p.field == 0 && p.seen == noun
@@ -63,8 +66,8 @@ func IsTotal(text string) bool {
 	return label != "" && slices.Contains(totals, label)
 }
 
-// All returns the meanings of headings that stand side by side. "Nom", "Nome" and "Name" mean the last name beside a column of first names, and
-// "Nombre" the first name beside one of last names.
+// All returns the meanings of headings that stand side by side. "Nom", "Nome" and "Name" mean the last name beside a
+// column of first names, and "Nombre" the first name beside one of last names.
 func All(headings []string) []Meaning {
 	all := make([]parsed, len(headings))
 	var has, seen, alone words
@@ -154,7 +157,8 @@ func (p parsed) meaning() Meaning {
 	return Meaning{field, p.rank}
 }
 
-// isBare reports whether the heading has one of the words for a name, but no others except an article or a digit. "Nom du client" is bare, too.
+// isBare reports whether the heading has one of the words for a name, but no others except an article or a digit.
+// "Nom du client" is bare, too.
 func (p parsed) isBare(of words) bool {
 	return p.field&of != 0 && (p.field == nom || p.seen&(noun|contactWord) == 0)
 }
@@ -255,7 +259,8 @@ func (r *reading) resolve() parsed {
 	return parsed{field: found, seen: r.seen, rank: r.rankOf(found)}
 }
 
-// nameOf decides whose name the words for names mean: "Company name" is a company, "Name: first name" a first name, and both halves are a whole.
+// nameOf decides whose name the words for names mean: "Company name" is a company, "Name: first name" a first name,
+// and both halves are a whole.
 func (r *reading) nameOf(found words) words {
 	const names = name | nom
 	switch {
@@ -284,8 +289,9 @@ func (r *reading) rankOf(field words) int {
 	return Unqualified
 }
 
-// split returns the letters and digits of a heading, folded, and where each of its parts ends. Parts end at other characters, at a digit beside a
-// letter, and in "emailAddress" at a capital letter. It returns nothing for a heading that is too long.
+// split returns the letters and digits of a heading, folded, and where each of its parts ends. Parts end at other
+// characters, at a digit beside a letter, and in "emailAddress" at a capital letter. It returns nothing for a heading
+// that is too long.
 func split(heading string, letters []byte, parts []int) ([]byte, []int) {
 	if len(heading) > maxHeading {
 		return nil, nil
@@ -316,7 +322,8 @@ func split(heading string, letters []byte, parts []int) ([]byte, []int) {
 	return letters, parts
 }
 
-// kindOf returns 'a' for a letter, 'A' for a capital one, '0' for a digit, 'm' for an accent, and a space for anything else.
+// kindOf returns 'a' for a letter, 'A' for a capital one, '0' for a digit, 'm' for an accent, and a space
+// for anything else.
 func kindOf(c rune) rune {
 	switch {
 	case 'a' <= c && c <= 'z':
@@ -357,7 +364,8 @@ func appendFolded(letters []byte, c rune) []byte {
 	return utf8.AppendRune(letters, c)
 }
 
-// Fold returns the letters and digits of a heading without the differences that do not count: case, accents, punctuation and white space.
+// Fold returns the letters and digits of a heading without the differences that do not count: case, accents,
+// punctuation and white space.
 func Fold(heading string) string {
 	var letters []byte
 	for _, c := range decompose(heading) {

@@ -14,7 +14,8 @@ var headings string
 
 var ranks = map[string]int{"Primary": names.Primary, "Work": names.Work, "": names.Unqualified, "Other": names.Other, "Mobile": names.Mobile}
 
-// TestOf reads headings that other programs write, each with what it means and how it ranks. ID marks the ID that the program gives a contact.
+// TestOf reads headings that other programs write, each with what it means and how it ranks. ID marks the ID that the
+// program gives a contact.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	program, programs, count, friends := "", 0, 0, 0

@@ -27,7 +27,8 @@ func qualifier(allows words, rank int) word { return word{0, allows, rank} }
 var totals = strings.Fields("total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal " +
 	"somme totale totali totalegenerale totais totalgeral totales totaal eindtotaal")
 
-// vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian, Portuguese and Dutch.
+// vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian,
+// Portuguese and Dutch.
 //
 //nolint:misspell // most words are not English
 var vocabulary = []struct {

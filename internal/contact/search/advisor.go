@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// largeTenant is the number of contacts from which a tenant is searched through the index. The index spans all tenants, so that
-	// reading the rows of a smaller tenant is faster.
+	// largeTenant is the number of contacts from which a tenant is searched through the index. The index spans all
+	// tenants, so that reading the rows of a smaller tenant is faster.
 	largeTenant = 20_000
 
 	sizeAge = time.Minute
 )
 
-// Advisor chooses between the ways of searching, all of which find the same contacts. It remembers for a while which tenants are large and
-// which trigrams are rare. The zero Advisor is ready for use, by several goroutines at once.
+// Advisor chooses between the ways of searching, all of which find the same contacts. It remembers for a while which
+// tenants are large and which trigrams are rare. The zero Advisor is ready for use, by several goroutines at once.
 type Advisor struct {
 	sizes  sync.Map // of tenants, by id
 	sample sample
@@ -31,7 +31,8 @@ type tenantSize struct {
 	read  time.Time
 }
 
-// Match is a condition on `_contactGrams` with its parameters. All contacts with the words fulfil it, and perhaps others.
+// Match is a condition on `_contactGrams` with its parameters. All contacts with the words fulfil it,
+// and perhaps others.
 type Match struct {
 	SQL    string
 	Params map[string]any
@@ -56,8 +57,8 @@ func (a *Advisor) Match(app core.App, tenantID string, words []string) (*Match, 
 	return &Match{"`_contactGrams` MATCH :match", map[string]any{"match": query}}, nil
 }
 
-// The trigrams that begin with a short word are from :match up to :behind. The search statement itself looks up which of them the index has, so
-// that it misses none that was indexed meanwhile.
+// The trigrams that begin with a short word are from :match up to :behind. The search statement itself looks up which
+// of them the index has, so that it misses none that was indexed meanwhile.
 const (
 	termsSQL      = "FROM `_contactTerms` WHERE `term` >= :match AND `term` < :behind"
 	countTermsSQL = "SELECT count(*) FROM (SELECT 1 " + termsSQL + " LIMIT :limit)"

@@ -10,23 +10,23 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// IndexedUpTo is the number of the last search row in the trigram index, which has all rows up to it. Changed is the condition on those rows
-// whose text has changed since.
+// IndexedUpTo is the number of the last search row in the trigram index, which has all rows up to it. Changed is the
+// condition on those rows whose text has changed since.
 const (
 	IndexedUpTo = "(SELECT `upTo` FROM `_contactIndexed`)"
 	Changed     = "`indexed` = 2"
 )
 
-// Each query returns up to ? numbers of rows: of those that were deleted since they were indexed, that have changed since, and that were added
-// since.
+// Each query returns up to ? numbers of rows: of those that were deleted since they were indexed, that have changed
+// since, and that were added since.
 const (
 	goneSQL    = "SELECT `seq` FROM `_contactUnindexed` LIMIT ?"
 	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed + " AND `seq` <= " + IndexedUpTo + " LIMIT ?"
 	newSQL     = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
 )
 
-// The statements that update the index for rows whose numbers are a JSON list. A text is indexed with two line breaks at its end, so that each
-// of its letters begins a trigram.
+// The statements that update the index for rows whose numbers are a JSON list. A text is indexed with two line breaks
+// at its end, so that each of its letters begins a trigram.
 const (
 	dropTrigramsSQL = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
 	forgetSQL       = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
@@ -35,8 +35,9 @@ const (
 	moveSQL         = "UPDATE `_contactIndexed` SET `upTo` = ?"
 )
 
-// IndexPending updates the trigram index for up to limit search rows, in the caller's transaction, and returns for how many. Indexing a row
-// with its write would take many times as long as in a batch. Until a row is indexed, searches read the row itself.
+// IndexPending updates the trigram index for up to limit search rows, in the caller's transaction, and returns for
+// how many. Indexing a row with its write would take many times as long as in a batch. Until a row is indexed,
+// searches read the row itself.
 func IndexPending(tx core.App, limit int) (found int, err error) {
 	p, err := readPending(sqlite.ReaderOf(tx), limit)
 	if err != nil {
@@ -99,8 +100,8 @@ const mergeSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES (
 
 const changesSQL = "SELECT total_changes()"
 
-// merge merges segments of the trigram index for a few milliseconds, in the caller's transaction, and reports whether there may be more to
-// merge.
+// merge merges segments of the trigram index for a few milliseconds, in the caller's transaction, and reports whether
+// there may be more to merge.
 func merge(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)
 	for began := time.Now(); err == nil && time.Since(began) < mergeTime; {

@@ -1,5 +1,5 @@
-// Package search finds contacts by parts of their texts. Of contacts it knows only the search row that each of them has. The row is written
-// with the contact, and added to a trigram index in the background.
+// Package search finds contacts by parts of their texts. Of contacts it knows only the search row that each of them
+// has. The row is written with the contact, and added to a trigram index in the background.
 package search
 
 import (
@@ -44,8 +44,8 @@ func InsertAll(rows []Row) sqlite.Statement {
 
 func (r Row) args() []any { return []any{r.Contact, r.Tenant, r.Email, r.Text} }
 
-// Update returns the statement that updates the row of a contact. It sets the email only if that changes: SQLite rewrites the entry in the
-// index even for the same value, an eighth of all pages that an update writes.
+// Update returns the statement that updates the row of a contact. It sets the email only if that changes: SQLite
+// rewrites the entry in the index even for the same value, an eighth of all pages that an update writes.
 func Update(before, after Row) sqlite.Statement {
 	if after.Email == before.Email {
 		return sqlite.Statement{Text: updateTextSQL, Args: []any{after.Contact, after.Text}}

@@ -25,8 +25,8 @@ type trigram struct {
 	word int
 }
 
-// trigramsOf returns the trigrams that every hit has, none if no word is long enough. The index knows which texts have a trigram, but not where,
-// so that the hits have to be checked.
+// trigramsOf returns the trigrams that every hit has, none if no word is long enough. The index knows which texts
+// have a trigram, but not where, so that the hits have to be checked.
 func trigramsOf(words []string) []trigram {
 	var trigrams []trigram
 	known := map[string]bool{}
@@ -72,19 +72,21 @@ const (
 	sampleAge  = time.Minute
 	sampleSQL  = "SELECT `text` FROM `_contactSearch` ORDER BY `seq` DESC LIMIT ?"
 
-	// commonShare is the share of the texts from which a trigram is common: reading its list beside that of a rare one costs more than
-	// it saves.
+	// commonShare is the share of the texts from which a trigram is common: reading its list beside that of a rare
+	// one costs more than it saves.
 	commonShare = 0.05
 
 	// worthWalking is the number of entries of a list that take as long to read as one row.
 	worthWalking = 20
 
-	// commonShortShare is the share of the texts from which a word of one or two letters is found faster by reading the texts.
+	// commonShortShare is the share of the texts from which a word of one or two letters is found faster by
+	// reading the texts.
 	commonShortShare = 0.01
 )
 
-// sample counts the trigrams, letters and pairs of letters of the contacts that were written last, and so knows which are rare. It affects only
-// the speed of a search: whatever it chooses finds the same contacts. The zero sample is loaded when it is first used.
+// sample counts the trigrams, letters and pairs of letters of the contacts that were written last, and so knows which
+// are rare. It affects only the speed of a search: whatever it chooses finds the same contacts. The zero sample is
+// loaded when it is first used.
 type sample struct {
 	mu     sync.Mutex
 	read   time.Time
@@ -142,8 +144,8 @@ func (s *sample) match(app core.App, trigrams []trigram) (string, error) {
 	return strings.Join(chosen, " AND "), nil
 }
 
-// narrows reports whether reading the list of a trigram, which is in count texts, costs less than reading the rows of the rarest trigram that it
-// excludes. A second trigram of the same word excludes few.
+// narrows reports whether reading the list of a trigram, which is in count texts, costs less than reading the rows of
+// the rarest trigram that it excludes. A second trigram of the same word excludes few.
 func (s *sample) narrows(count, rarest int, sameWord bool) bool {
 	if float64(count) <= commonShare*float64(s.texts) {
 		return true

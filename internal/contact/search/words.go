@@ -16,8 +16,8 @@ import (
 // strokes replaces letters whose stroke is an accent to a reader, but which Unicode does not decompose.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
 
-// Fold returns a text without the differences that a search ignores, such as case and accents: compatibility-decomposed, without marks,
-// case-folded and composed again.
+// Fold returns a text without the differences that a search ignores, such as case and accents:
+// compatibility-decomposed, without marks, case-folded and composed again.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -37,8 +37,8 @@ var folders = sync.Pool{New: func() any {
 	return transform.Chain(norm.NFKD, runes.Remove(runes.Predicate(isAccent)), cases.Fold(), norm.NFC)
 }}
 
-// isAccent reports whether a reader would leave out a mark. Other marks make another letter, such as the vowel signs of Thai and Devanagari and
-// the voicing marks of kana.
+// isAccent reports whether a reader would leave out a mark. Other marks make another letter, such as the vowel signs
+// of Thai and Devanagari and the voicing marks of kana.
 func isAccent(r rune) bool {
 	const voiced, semiVoiced = '\u3099', '\u309a'
 	return unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic) &&
@@ -54,13 +54,14 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the key of an email address. To every search, match and filter, two addresses are the same if they have the same key. Only
-// the case of letters is changed, because a similar address may belong to somebody else.
+// FoldEmail returns the key of an email address. To every search, match and filter, two addresses are the same if
+// they have the same key. Only the case of letters is changed, because a similar address may belong to somebody else.
 func FoldEmail(s string) string {
 	return strings.Map(lowerEmail, strings.TrimSpace(s))
 }
 
-// lowerEmail lower-cases a character, except for the two beyond ASCII that would become an ASCII letter: the Kelvin sign and the I with a dot.
+// lowerEmail lower-cases a character, except for the two beyond ASCII that would become an ASCII letter: the Kelvin
+// sign and the I with a dot.
 func lowerEmail(r rune) rune {
 	lower := unicode.ToLower(r)
 	if r > unicode.MaxASCII && lower <= unicode.MaxASCII {
@@ -69,8 +70,9 @@ func lowerEmail(r rune) rune {
 	return lower
 }
 
-// Text joins the texts of a contact that a search looks into, and its phone numbers. It folds the texts in place. No word contains a line break,
-// so that none matches across two texts. The numbers come last, so that a pattern can find them.
+// Text joins the texts of a contact that a search looks into, and its phone numbers. It folds the texts in
+// place. No word contains a line break, so that none matches across two texts. The numbers come last, so that a
+// pattern can find them.
 func Text(texts []string, numbers ...string) string {
 	for i, text := range texts {
 		texts[i] = Fold(text)
@@ -84,9 +86,10 @@ var digitsPattern = regexp.MustCompile(`^[-+./()]*[0-9][-+./()0-9]*$`)
 // trunkDigits is the number of digits from which leading zeros count as a national or international prefix.
 const trunkDigits = 6
 
-// phoneGlob returns the pattern with which a word of digits is looked for among the phone numbers of a search text, and "" for any other word. A
-// plus sign or 00 matches the beginning of a number. Stored numbers have no national trunk prefix (0), so that it is left out of a word that
-// is long enough to be a number, or continues in the next word.
+// phoneGlob returns the pattern with which a word of digits is looked for among the phone numbers of a search
+// text, and "" for any other word. A plus sign or 00 matches the beginning of a number. Stored numbers have no
+// national trunk prefix (0), so that it is left out of a word that is long enough to be a number, or continues
+// in the next word.
 func phoneGlob(word string, goesOn bool) string {
 	if !digitsPattern.MatchString(word) {
 		return ""
@@ -110,7 +113,8 @@ func phoneGlob(word string, goesOn bool) string {
 	return phone + "*" + digits + "*"
 }
 
-// Condition returns the SQL condition that a search row s contains all the words. It adds the parameters of the condition to params.
+// Condition returns the SQL condition that a search row s contains all the words. It adds the parameters of the
+// condition to params.
 func Condition(words []string, params map[string]any) string {
 	conditions := make([]string, 0, len(words))
 	for i, word := range words {

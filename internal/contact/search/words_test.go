@@ -33,8 +33,8 @@ func TestFoldIgnoresCase(t *testing.T) {
 	}
 }
 
-// Addresses are the same if they are after lower-casing each character. Nothing beyond ASCII becomes ASCII, and no two lower-case
-// characters are the same.
+// Addresses are the same if they are after lower-casing each character. Nothing beyond ASCII becomes ASCII, and no
+// two lower-case characters are the same.
 func TestFoldEmail(t *testing.T) {
 	t.Parallel()
 	keys := map[string]rune{}

@@ -50,8 +50,8 @@ func parseCard(properties string) (parsed card, refused string, err error) {
 // withoutDelimiters removes what would end a parameter.
 var withoutDelimiters = strings.NewReplacer(":", "", ";", "", `\`, "")
 
-// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks. Version
-// 2.1 has unnamed types.
+// withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks.
+// Version 2.1 has unnamed types.
 func withNamedParameters(line string) string {
 	end := headLength(line)
 	parts := strings.Split(unquoted(line[:end]), ";")
@@ -132,7 +132,8 @@ var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
 	return named
 })
 
-// cell returns what the card has for a field. Several addresses or numbers become a list, with the preferred ones first.
+// cell returns what the card has for a field. Several addresses or numbers become a list, with the
+// preferred ones first.
 func (c card) cell(field string) string {
 	switch property := propertyOf(field); field {
 	case names.Name:
@@ -203,7 +204,8 @@ type listed struct {
 	preference, rank, number int
 }
 
-// list returns the values of a property that a card can have several times, without the numbers of fax machines and pagers.
+// list returns the values of a property that a card can have several times, without the numbers of fax
+// machines and pagers.
 func (c card) list(name string) string {
 	var found []listed
 	for i, property := range c.Card[name] {

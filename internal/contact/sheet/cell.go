@@ -14,8 +14,8 @@ import (
 	"contactbase/internal/wire"
 )
 
-// A cell has the value of a custom field as text if the field holds text, a number, a bool, a time or one choice, and as JSON if it holds JSON, a
-// list or a point. valueOf reads what cellOf writes.
+// A cell has the value of a custom field as text if the field holds text, a number, a bool, a time or one choice, and
+// as JSON if it holds JSON, a list or a point. valueOf reads what cellOf writes.
 
 // cellOf returns the cell of a value as the API shows it, "" for no value.
 func cellOf(field core.Field, value any) (string, error) {
@@ -44,8 +44,8 @@ func isList(field core.Field) bool {
 	return ok && multiple.IsMultiple()
 }
 
-// valueOf returns the value of a cell as a JSON decoder returns it. If the cell does not fit the field, the value is its text, which the rules of
-// the field refuse.
+// valueOf returns the value of a cell as a JSON decoder returns it. If the cell does not fit the field, the value is
+// its text, which the rules of the field refuse.
 func valueOf(field core.Field, cell string) any {
 	trimmed := strings.TrimSpace(cell)
 	switch {

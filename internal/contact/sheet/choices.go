@@ -17,7 +17,8 @@ type Choices struct {
 	Existing string  `json:"existing"` // one of Existing; "" for the first one
 	New      string  `json:"new"`      // one of New; "" for the first one
 	Country  string  `json:"country"`  // whose national numbers are read, "" for none
-	Strict   bool    `json:"strict"`   // whether a row with a value that does not fit is refused, also if the field is optional
+	// whether a row with a value that does not fit is refused, also if the field is optional
+	Strict bool `json:"strict"`
 }
 
 // None matches no row with a contact: each row creates one.
@@ -29,15 +30,16 @@ const Skip = "skip"
 // fill sets only the fields of existing contacts that have no value.
 const fill = "fill"
 
-// The values of choices. A Match of "" is decided row by row: the id in an export, else the external id, else the email address, by the first of these
-// that the row has; a row that has none creates a contact.
+// The values of choices. A Match of "" is decided row by row: the id in an export, else the external id, else the
+// email address, by the first of these that the row has; a row that has none creates a contact.
 var (
 	Matches  = []string{contact.ID, contact.ExternalID, contact.Email, contact.Phone, None}
 	Existing = []string{"update", fill, Skip}
 	New      = []string{"create", Skip}
 )
 
-// Check checks that the choices are valid for a sheet with that many columns, and writes the country in capitals. The error is a *fault.Error.
+// Check checks that the choices are valid for a sheet with that many columns, and writes the country in capitals. The
+// error is a *fault.Error.
 func (c *Choices) Check(app core.App, columns int) error {
 	if err := c.Mapping.check(app, columns); err != nil {
 		return err

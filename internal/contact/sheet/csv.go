@@ -15,10 +15,12 @@ import (
 // utf8Mark is the byte order mark of UTF-8.
 const utf8Mark = "\xef\xbb\xbf"
 
-// newText returns a reader of a text as UTF-8. It is UTF-8, with or without a byte order mark, UTF-16 with one, or Windows-1252.
+// newText returns a reader of a text as UTF-8. It is UTF-8, with or without a byte order mark, UTF-16 with
+// one, or Windows-1252.
 func newText(raw *bufio.Reader) (io.Reader, error) {
 	decoder := unicode.BOMOverride(mixed{})
-	if mark, err := raw.Peek(len(utf8Mark)); err == nil && string(mark) == utf8Mark { // after it, BOMOverride would not check that the rest is UTF-8
+	// after it, BOMOverride would not check that the rest is UTF-8
+	if mark, err := raw.Peek(len(utf8Mark)); err == nil && string(mark) == utf8Mark {
 		if _, err := raw.Discard(len(utf8Mark)); err != nil {
 			return nil, err
 		}
@@ -27,8 +29,8 @@ func newText(raw *bufio.Reader) (io.Reader, error) {
 	return transform.NewReader(raw, decoder), nil
 }
 
-// newCSV returns a reader of CSV, and its separator. Its cells are separated by the character that a first line such as "sep=;" names, or by commas,
-// semicolons, tabs or bars: see separatorOf.
+// newCSV returns a reader of CSV, and its separator. Its cells are separated by the character that a first line such
+// as "sep=;" names, or by commas, semicolons, tabs or bars: see separatorOf.
 func newCSV(text io.Reader, known func(heading string) bool) (*csvRows, Format, error) {
 	decoded := bufio.NewReaderSize(text, maxRow)
 	separator, err := separatorOf(decoded, known)
@@ -38,9 +40,9 @@ func newCSV(text io.Reader, known func(heading string) bool) (*csvRows, Format, 
 	return &csvRows{in: decoded, separator: []byte(string(separator))}, Format(separator), nil
 }
 
-// separatorOf returns the separator of the cells, and skips a first line that names it. It is the one that splits one of the first lines into most
-// known headings, if these are at least two, otherwise the one that the first line with a separator has most of, and a comma if a line before it is one
-// known heading.
+// separatorOf returns the separator of the cells, and skips a first line that names it. It is the one that splits one
+// of the first lines into most known headings, if these are at least two, otherwise the one that the first line with
+// a separator has most of, and a comma if a line before it is one known heading.
 func separatorOf(r *bufio.Reader, known func(heading string) bool) (rune, error) {
 	head, err := r.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -84,7 +86,8 @@ func knownCells(line string, separator rune, known func(heading string) bool) (c
 	return count
 }
 
-// mostFrequent returns the separator that the line has most often outside of quotes, a comma if it has none, and how many parts it separates.
+// mostFrequent returns the separator that the line has most often outside of quotes, a comma if it has none, and how
+// many parts it separates.
 func mostFrequent(line string) (most rune, parts int) {
 	counts, quoted := map[rune]int{}, false
 	for _, c := range line {
@@ -103,7 +106,8 @@ func mostFrequent(line string) (most rune, parts int) {
 	return most, counts[most] + 1
 }
 
-// mixed decodes UTF-8, and bytes that are not UTF-8 as Windows-1252, so that a sheet can be read before all of it is known.
+// mixed decodes UTF-8, and bytes that are not UTF-8 as Windows-1252, so that a sheet can be read before
+// all of it is known.
 type mixed struct{ transform.NopResetter }
 
 // Transform implements transform.Transformer.

@@ -14,8 +14,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// FuzzSheet reads any file as a sheet, suggests a mapping, and makes items of its rows. A mapping of one's own is valid or an error that
-// says why.
+// FuzzSheet reads any file as a sheet, suggests a mapping, and makes items of its rows. A mapping of one's own is
+// valid or an error that says why.
 func FuzzSheet(f *testing.F) {
 	app := testkit.NewApp(f)
 	testkit.AddFields(f, app, &core.NumberField{Name: "score"}, &core.JSONField{Name: "extra"}, &core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2}, &core.DateField{Name: "born"})

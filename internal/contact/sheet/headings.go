@@ -20,8 +20,9 @@ const (
 	maxAhead = 4 << 20
 )
 
-// findHeadings reads the row of the headings: the chosen one, or of the first 20 rows the first in which at least two cells are known headings, or one
-// if most rows below are not wider; else the first row. sheets are those of a workbook.
+// findHeadings reads the row of the headings: the chosen one, or of the first 20 rows the first in which at
+// least two cells are known headings, or one if most rows below are not wider; else the first row. sheets are
+// those of a workbook.
 func (r *Reader) findHeadings(choice Choice, sheets []string) error {
 	last := headingRows
 	if choice.Headings > 0 {
@@ -76,7 +77,8 @@ func (r *Reader) take(at int) error {
 	return nil
 }
 
-// tellApart makes the second of two columns with the heading "Email" "Email#2", or the first number after it that no column has.
+// tellApart makes the second of two columns with the heading "Email" "Email#2", or the first number after it
+// that no column has.
 func tellApart(columns []string) {
 	for i, name := range columns {
 		for n := 2; name != "" && slices.Contains(columns[:i], columns[i]); n++ {
@@ -131,7 +133,8 @@ func (r *Reader) likelyHeadings(known func(heading string) bool) int {
 	return -1
 }
 
-// firstValue returns an email address or a telephone number among the cells, "" if there is none: these are no headings.
+// firstValue returns an email address or a telephone number among the cells, "" if there is none:
+// these are no headings.
 func firstValue(cells []string) string {
 	for _, cell := range cells {
 		if looksLike["email"](cell) && !strings.ContainsAny(strings.TrimSpace(cell), " ") || looksLike["phone"](cell) && strings.HasPrefix(strings.TrimSpace(cell), "+") {

@@ -35,7 +35,8 @@ func (c Choices) Parser(app core.App, columns []string) (*Parser, error) {
 	return p, err
 }
 
-// Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the row is invalid, the item says so.
+// Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the
+// row is invalid, the item says so.
 func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err error) {
 	r := &reading{Parser: p, cells: cells, input: map[string]any{}}
 	id := r.first(ID)
@@ -120,7 +121,8 @@ func (r *reading) isTotal() bool {
 	return len(r.cells) > 1 && names.IsTotal(name)
 }
 
-// item returns the item for what was read. Optional values that do not fit are left out with a warning, unless the choices are strict.
+// item returns the item for what was read. Optional values that do not fit are left out with a warning, unless the
+// choices are strict.
 func (r *reading) item() (item contact.Item, err error) {
 	var wrong fault.Fields
 	item.Changes, err = contact.ParseChanges(r.app, r.input)
@@ -205,7 +207,8 @@ func (r *reading) readName() {
 	r.set(names.Name, r.line(names.Name, names.Whole(r.first(names.Name), parts)))
 }
 
-// lineBreaks are the characters that end a line or a column in a cell, including those of word processors. A contact cannot have them.
+// lineBreaks are the characters that end a line or a column in a cell, including those of word processors. A contact
+// cannot have them.
 const lineBreaks = "\r\n\t\v\f\u0085"
 
 // line returns a value in one line.
@@ -257,7 +260,8 @@ func (r *reading) readListed(field string, read func(string) (string, *fault.Fie
 	}
 }
 
-// readList returns the first valid value of a text that may be a list, and the others of the list, or the errors in the text.
+// readList returns the first valid value of a text that may be a list, and the others of the list, or the
+// errors in the text.
 func readList(text string, separators []string, read func(string) (string, *fault.Field)) (value string, others []string, wrong *fault.Field) {
 	value, wrong = read(text)
 	if wrong == nil {

@@ -31,8 +31,8 @@ const (
 	RowColumn    = "row"
 )
 
-// Mapping has the target of each column of a sheet: a field of a contact, the id, a part of a name, or "" for none. Several columns may have the same
-// target: see Mapping.order.
+// Mapping has the target of each column of a sheet: a field of a contact, the id, a part of a name, or "" for none.
+// Several columns may have the same target: see Mapping.order.
 type Mapping []string
 
 // Suggestion is what an import makes of the headings of a file.
@@ -42,9 +42,9 @@ type Suggestion struct {
 	Warnings []string // about columns that are left out because of their values
 }
 
-// Suggest returns the targets of columns that have the name of a field, or a name that means it (see names.All). The id is mapped only in a sheet that
-// has the columns of an export: elsewhere a column of that name has the ids of another system. sample are some rows: a column whose values cannot be
-// those of its field is left out with a remark.
+// Suggest returns the targets of columns that have the name of a field, or a name that means it (see names.All). The
+// id is mapped only in a sheet that has the columns of an export: elsewhere a column of that name has the ids of
+// another system. sample are some rows: a column whose values cannot be those of its field is left out with a remark.
 func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, error) {
 	known, err := Targets(app)
 	if err != nil {
@@ -81,7 +81,8 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 	return s, nil
 }
 
-// Choose sets the targets that a person has chosen, by the column's index and "" to skip it. A suggested column gives way to a chosen one.
+// Choose sets the targets that a person has chosen, by the column's index and "" to skip it. A suggested column gives
+// way to a chosen one.
 func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
 	for i, target := range s.Mapping {
 		for _, other := range chosen {
@@ -96,8 +97,8 @@ func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
 	}
 }
 
-// Remarks returns what a person should know about a mapping: columns with the IDs of another system that could be the external ID, and which columns have
-// the same target, in the order in which they count.
+// Remarks returns what a person should know about a mapping: columns with the IDs of another system that could be the
+// external ID, and which columns have the same target, in the order in which they count.
 func (m Mapping) Remarks(columns []string) (remarks []string) {
 	for i, column := range columns {
 		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
@@ -116,7 +117,8 @@ func (m Mapping) Remarks(columns []string) (remarks []string) {
 	return remarks
 }
 
-// order returns the indexes of the columns in the order in which they count: a field's own name first, then by their meaning.
+// order returns the indexes of the columns in the order in which they count: a field's own name first, then
+// by their meaning.
 func (m Mapping) order(columns []string) []int {
 	meanings, order := names.All(columns), make([]int, len(m))
 	for i := range m {
@@ -173,7 +175,8 @@ func hasName(known, columns []string, meanings []names.Meaning) bool {
 	return false
 }
 
-// areNames reports whether most values in a column are different names: two words or more, without digits. Those of a category repeat.
+// areNames reports whether most values in a column are different names: two words or more, without digits. Those of
+// a category repeat.
 func areNames(column int, sample [][]string) bool {
 	different := map[string]bool{}
 	_, values := count(func(value string) bool {
@@ -215,7 +218,8 @@ func exactly(targets []string, column string) string {
 	return ""
 }
 
-// calledLike returns the target whose name differs from the column's only in case and punctuation, or "" if there is none or more than one.
+// calledLike returns the target whose name differs from the column's only in case and punctuation, or "" if there is
+// none or more than one.
 func calledLike(targets []string, column string) (found string) {
 	for _, target := range targets {
 		if target == ID || names.Fold(target) != names.Fold(column) {
@@ -229,7 +233,8 @@ func calledLike(targets []string, column string) (found string) {
 	return found
 }
 
-// Value returns what the cells of a row have for a field, in the columns of this mapping; of a name in parts, all of them.
+// Value returns what the cells of a row have for a field, in the columns of this mapping; of a name in
+// parts, all of them.
 func (m Mapping) Value(field string, cells []string) string {
 	var values []string
 	for i, target := range m {
@@ -241,8 +246,8 @@ func (m Mapping) Value(field string, cells []string) string {
 	return strings.Join(values, " ")
 }
 
-// Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the parts of a name, and the custom
-// fields.
+// Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the parts
+// of a name, and the custom fields.
 func Targets(app core.App) ([]string, error) {
 	targets := []string{ID}
 	for _, field := range contact.Fields {

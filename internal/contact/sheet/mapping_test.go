@@ -11,7 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Common headings are known in seven languages, whatever their case, accents and separators, and custom fields by their names.
+// Common headings are known in seven languages, whatever their case, accents and separators, and custom
+// fields by their names.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// csvWriter writes rows as CSV. Unlike encoding/csv, it quotes a cell that holds the separator of any locale: a program that expects another one
-// would split the cell, and could take a part for a formula.
+// csvWriter writes rows as CSV. Unlike encoding/csv, it quotes a cell that holds the separator of any locale: a
+// program that expects another one would split the cell, and could take a part for a formula.
 type csvWriter struct {
 	out       *bufio.Writer
 	separator rune

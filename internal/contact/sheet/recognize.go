@@ -38,7 +38,8 @@ const sendIt = "send it to the API or to an inbound webhook, or convert it to CS
 
 const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" in your spreadsheet program, then import that file`
 
-// recognize returns an error if the file that begins with head cannot be CSV, a workbook or vCards. The error says what the file is, and what to do.
+// recognize returns an error if the file that begins with head cannot be CSV, a workbook or vCards. The error says
+// what the file is, and what to do.
 func recognize(head []byte) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(utf8Mark)))
 	for _, format := range otherFormats {
@@ -64,7 +65,8 @@ func recognize(head []byte) error {
 	return fmt.Errorf("it is not a text file: %s", saveAs)
 }
 
-// isUTF16 reports whether the bytes at the even or at the odd places are zero as often as in the UTF-16 of a Latin text.
+// isUTF16 reports whether the bytes at the even or at the odd places are zero as often as in the
+// UTF-16 of a Latin text.
 func isUTF16(head []byte) bool {
 	zeros := [2]int{}
 	for i, b := range head {

@@ -11,8 +11,9 @@ import (
 // maxCells is the maximum number of cells of a CSV record.
 const maxCells = 1_000
 
-// csvRows reads the rows of a CSV file as spreadsheet programs do. A quotation mark counts only at the beginning of a cell, and the text between the
-// closing one and the separator belongs to the cell. A line feed, a carriage return, or both end a row.
+// csvRows reads the rows of a CSV file as spreadsheet programs do. A quotation mark counts only at the beginning of a
+// cell, and the text between the closing one and the separator belongs to the cell. A line feed, a carriage return,
+// or both end a row.
 type csvRows struct {
 	in        *bufio.Reader // with room for the largest record
 	separator []byte
@@ -69,7 +70,8 @@ func (r *csvRows) record() (*record, error) {
 	}
 }
 
-// nextSize returns how much is looked at after a record that continues behind size bytes. Each time, it is split from its beginning.
+// nextSize returns how much is looked at after a record that continues behind size bytes. Each time, it is split
+// from its beginning.
 func nextSize(size, most int) int {
 	const few = 16 << 10
 	if size < few {
@@ -178,8 +180,8 @@ func (r *record) findLineEnd() bool {
 	return r.atEnd || end < len(rest)-1 || end < len(rest) && (rest[end] == '\n' || r.isAll)
 }
 
-// unquote returns the text of a quoted cell at the beginning of data, and its length there. Like encoding/csv, it drops a carriage return before a
-// line feed.
+// unquote returns the text of a quoted cell at the beginning of data, and its length there. Like encoding/csv, it
+// drops a carriage return before a line feed.
 func unquote(data []byte) (text string, length int, isClosed bool) {
 	var parts []byte
 	for at := 1; ; {

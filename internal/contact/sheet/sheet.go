@@ -100,9 +100,9 @@ type Choice struct {
 	Known    func(heading string) bool
 }
 
-// NewReader returns a reader that has read the headings: see Reader.findHeadings. It recognizes a workbook and vCards by their content; of a workbook
-// it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error is for the person who made the file, unless it is an
-// *fs.PathError. Once ctx ends, the reader returns an error.
+// NewReader returns a reader that has read the headings: see Reader.findHeadings. It recognizes a workbook and vCards
+// by their content; of a workbook it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error
+// is for the person who made the file, unless it is an *fs.PathError. Once ctx ends, the reader returns an error.
 func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (*Reader, error) {
 	raw := bufio.NewReaderSize(&cancellable{ctx, r}, firstLine)
 	head, err := raw.Peek(firstLine)

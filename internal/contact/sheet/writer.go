@@ -16,12 +16,12 @@ import (
 // mark is the byte order mark by which Excel recognizes UTF-8.
 const mark = "\uFEFF"
 
-// formula has the first characters of cells that a spreadsheet program takes for formulas (OWASP, CSV Injection): it also skips a line feed, and
-// knows full-width signs.
+// formula has the first characters of cells that a spreadsheet program takes for formulas (OWASP, CSV Injection): it
+// also skips a line feed, and knows full-width signs.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula with apostrophes of its own.
-// It doubles a carriage return at the end of a line, because encoding/csv drops one.
+// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula
+// with apostrophes of its own. It doubles a carriage return at the end of a line, because encoding/csv drops one.
 func escape(cell string) string {
 	if isFormula(strings.TrimLeft(cell, "'")) {
 		cell = "'" + cell
@@ -29,8 +29,8 @@ func escape(cell string) string {
 	return strings.ReplaceAll(cell, "\r\n", "\r\r\n")
 }
 
-// unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It keeps any other apostrophe: many names begin with
-// one.
+// unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It keeps any other
+// apostrophe: many names begin with one.
 func unescape(cell string) string {
 	if bare, quoted := strings.CutPrefix(cell, "'"); quoted && isFormula(strings.TrimLeft(bare, "'")) {
 		return bare
@@ -43,7 +43,8 @@ func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune(formula, first)
 }
 
-// protect returns the cell as it is written to a workbook, whose texts are no formulas: with an apostrophe more only if unescape would remove one.
+// protect returns the cell as it is written to a workbook, whose texts are no formulas: with an apostrophe more only
+// if unescape would remove one.
 func protect(cell string) string {
 	if unescape(cell) != cell {
 		return "'" + cell
@@ -59,8 +60,8 @@ type Writer struct {
 	custom []core.Field
 }
 
-// NewWriter returns a writer of rows, which has written the names of the columns. CSV is in UTF-8. It uses a comma instead of a separator that a
-// reader would not recognize. Close completes the file.
+// NewWriter returns a writer of rows, which has written the names of the columns. CSV is in UTF-8. It uses a comma
+// instead of a separator that a reader would not recognize. Close completes the file.
 func NewWriter(w io.Writer, format Format, columns []string) (*Writer, error) {
 	if format == Workbook {
 		book, err := xlsx.NewWriter(w)

@@ -40,8 +40,8 @@ func disabling(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlit
 	return append(written, audit.Disabling(webhook, now), statement(disableSQL, webhook, reason, stamp.Stored(now))), err
 }
 
-// failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last deliveries created
-// before then had been attempted and is not delivered.
+// failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last
+// deliveries created before then had been attempted and is not delivered.
 const failingSQL = `SELECT 1 FROM webhooks w WHERE w.id = ?1 AND w.updated <= ?2 AND EXISTS (
 	SELECT 1 FROM (
 		SELECT id, status, attempts FROM deliveries WHERE webhook = ?1 AND created <= ?2 ORDER BY created DESC LIMIT 1000

@@ -11,19 +11,21 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// An erased event keeps the data that is not personal: its id, type and time, the contact's id, which tells receivers of contact.deleted
-// what to delete, and the id of the contact that it was merged into. All but the last come from columns, because the payload may be nested
-// too deep for SQLite. json_patch omits NULL.
+// An erased event keeps the data that is not personal: its id, type and time, the contact's id, which tells receivers
+// of contact.deleted what to delete, and the id of the contact that it was merged into. All but the last come from
+// columns, because the payload may be nested too deep for SQLite. json_patch omits NULL.
 const redactedPayload = `json_patch(json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
 	'data', json_object('id', contact), 'erased', json('true')),
 	json_object('mergedInto', CASE WHEN json_valid(payload) THEN json_extract(payload, '$.mergedInto') END))`
 
-// isErased returns the condition that a payload column is redacted. A payload that SQLite cannot parse, beyond 1,000 levels, is not.
+// isErased returns the condition that a payload column is redacted. A payload that SQLite cannot parse, beyond
+// 1,000 levels, is not.
 func isErased(payload string) string {
 	return "(CASE WHEN json_valid(" + payload + ") THEN json_extract(" + payload + ", '$.erased') END IS 1)"
 }
 
-// redactEventsSQL redacts the events that the condition after it selects, unless a delivery of theirs is pending or yet to be written.
+// redactEventsSQL redacts the events that the condition after it selects, unless a delivery of theirs is pending or
+// yet to be written.
 var redactEventsSQL = `UPDATE events SET payload = ` + redactedPayload + `
 WHERE contact != '' AND NOT ` + isErased("payload") + `
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = events.id AND d.status = 'pending')
@@ -52,9 +54,9 @@ func (s *Store) FullyFannedOut(contacts []string) ([]int, error) {
 	return indexes, nil
 }
 
-// EraseContacts redacts what is stored about deleted contacts: the payloads of their events, contact.deleted included, and the responses to
-// their deliveries, if they were delivered or have failed. A pending delivery is redacted when it ends; events that are not fanned out yet are
-// not redacted.
+// EraseContacts redacts what is stored about deleted contacts: the payloads of their events, contact.deleted
+// included, and the responses to their deliveries, if they were delivered or have failed. A pending delivery is
+// redacted when it ends; events that are not fanned out yet are not redacted.
 func (s *Store) EraseContacts(ctx context.Context, ids []string) error {
 	contacts, last := sqlite.List(ids), int64(0)
 	err := sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (found int, err error) {
@@ -92,13 +94,15 @@ func redactEvents(tx core.App, events []string) error {
 	return err
 }
 
-// webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, with the events of deleted contacts that wait for them.
+// webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, with the events of deleted contacts
+// that wait for them.
 const webhookDeliveriesSQL = `SELECT d.id, CASE WHEN d.status = 'pending' AND e.contact != ''
 	AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = e.contact) THEN e.id ELSE '' END
 FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDER BY d.created LIMIT ?2`
 
-// DeleteDeliveries deletes at most limit deliveries of a deleted webhook, and returns how many it found. The events stay; what they say about
-// erased contacts is redacted, unless other webhooks are still to receive it. A cascade record by record takes minutes for a busy webhook.
+// DeleteDeliveries deletes at most limit deliveries of a deleted webhook, and returns how many it found. The events
+// stay; what they say about erased contacts is redacted, unless other webhooks are still to receive it. A cascade
+// record by record takes minutes for a busy webhook.
 func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
 	var deliveries, orphaned []string
 	err = sqlite.Each(sqlite.ReaderOf(tx), webhookDeliveriesSQL, func(rows *sql.Rows) error {

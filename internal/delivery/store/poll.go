@@ -11,8 +11,9 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// agendaSQL returns the webhooks that may be sent to and have pending deliveries, each with when the first one that is not blocked is due.
-// It hops through idx_deliveries_due from webhook to webhook, so that the number of deliveries does not matter.
+// agendaSQL returns the webhooks that may be sent to and have pending deliveries, each with when the first one that
+// is not blocked is due. It hops through idx_deliveries_due from webhook to webhook, so that the number of
+// deliveries does not matter.
 var agendaSQL = `WITH RECURSIVE backlog(webhook) AS (
 	SELECT (SELECT webhook FROM deliveries WHERE status = 'pending' ORDER BY webhook LIMIT 1)
 	UNION ALL

@@ -13,9 +13,10 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Prune deletes events made before that time whose deliveries have ended, with their deliveries and attempts. Events that are pending stay,
-// however old they are; a delivery that has waited since before that time for its webhook or tenant to be enabled is given up first. Prune
-// works in chunks, so that others can write in between; ctx ends it between two of them. It returns how many events it deleted.
+// Prune deletes events made before that time whose deliveries have ended, with their deliveries and attempts. Events
+// that are pending stay, however old they are; a delivery that has waited since before that time for its webhook or
+// tenant to be enabled is given up first. Prune works in chunks, so that others can write in between; ctx ends it
+// between two of them. It returns how many events it deleted.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	if err := giveUpStranded(ctx, s.app, stamp.Stored(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
@@ -27,8 +28,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return events, nil
 }
 
-// silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants that accept
-// no writes are excluded.
+// silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants
+// that accept no writes are excluded.
 var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable
 
 // strandedSQL lists pending deliveries to such a webhook that have not changed since a time, a page at a time.
@@ -125,8 +126,8 @@ func idsOfAged(rows []aged) []string {
 	return ids
 }
 
-// inPages reads rows after ({:from}, {:row}) in pages of {:limit}, without the writer lock, and writes in chunks. Rows may have changed
-// since they were read.
+// inPages reads rows after ({:from}, {:row}) in pages of {:limit}, without the writer lock, and writes in chunks.
+// Rows may have changed since they were read.
 func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) error) error {
 	var chunks sqlite.Chunks
 	for last := (aged{}); ; {

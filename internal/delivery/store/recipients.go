@@ -74,7 +74,8 @@ func (s *Store) snapshot(do func(tx sqlite.Reader) error) error {
 	if !open || db == nil {
 		return errClosed
 	}
-	tx, err := db.DB().BeginTx(context.Background(), nil) // with another context, the driver needs a goroutine for each query
+	// with another context, the driver needs a goroutine for each query
+	tx, err := db.DB().BeginTx(context.Background(), nil)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// fromFutureSQL finds the pending deliveries that were scheduled by a clock that was ahead of ?1. It takes long if many are pending, so it
-// has a connection of its own.
+// fromFutureSQL finds the pending deliveries that were scheduled by a clock that was ahead of ?1. It takes long if
+// many are pending, so it has a connection of its own.
 const fromFutureSQL = `SELECT rowid FROM deliveries
 WHERE status = 'pending' AND (nextAttempt > ?1 AND attempts = 0 OR updated > ?1)`
 
-// rescheduleSQL reschedules the deliveries ?2 at ?1: due ones stay due, a retry waits for its original delay, and a delivery waits for the
-// one in front of it until ?3 at most.
+// rescheduleSQL reschedules the deliveries ?2 at ?1: due ones stay due, a retry waits for its original delay, and a
+// delivery waits for the one in front of it until ?3 at most.
 var rescheduleSQL = `UPDATE deliveries SET
 	nextAttempt = CASE
 		WHEN nextAttempt <= ?1 THEN nextAttempt

@@ -80,7 +80,8 @@ func testRecoverPending(t *testing.T, f *fixture) {
 	}
 }
 
-// By default recovery ignores events that are older than the webhook. Its summary has the number of events, their types, and the first and last time.
+// By default recovery ignores events that are older than the webhook. Its summary has the number of events, their
+// types, and the first and last time.
 func testRecoverEarlier(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	since := f.now.Add(-time.Hour)

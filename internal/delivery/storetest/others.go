@@ -21,8 +21,8 @@ func testDequeue(t *testing.T, f *fixture) {
 	f.claimOnly(t, f.deliveries(t, second, webhook)[0])
 }
 
-// testDeleteDeliveries deletes those to one webhook, a few at a time. Their events of deleted contacts are redacted, unless another webhook
-// still waits for them.
+// testDeleteDeliveries deletes those to one webhook, a few at a time. Their events of deleted contacts are redacted,
+// unless another webhook still waits for them.
 func testDeleteDeliveries(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	gone := f.AddWebhook(t, tenant, f.now)

@@ -8,7 +8,8 @@ import (
 	"contactbase/internal/contact/names"
 )
 
-// answer is "@answer:field", the text of the answer to the question that means a field of a contact, or whose label is that. It reads
+// answer is "@answer:field", the text of the answer to the question that means a field of a contact, or whose label
+// is that. It reads
 //
 //   - an object, whose names are the labels: {"Your email": "…"}
 //   - a list of questions: [{"label": "Your email", "type": "INPUT_EMAIL", "value": "…"}]
@@ -46,8 +47,8 @@ func (f *filledForm) add(w *work, label, kind string, value any) bool {
 	return w.spend(16 + (len(label)+len(kind))/4)
 }
 
-// typeOf returns the field that a question's type means, such as INPUT_EMAIL and phone_number, "" for most. A question for a name, such as
-// "Contact", has the type of its answer.
+// typeOf returns the field that a question's type means, such as INPUT_EMAIL and phone_number, "" for most. A
+// question for a name, such as "Contact", has the type of its answer.
 func typeOf(kind, label string, value any) string {
 	if field := names.Of(kind).Field; field == names.Email || field == names.Phone {
 		return field
@@ -142,7 +143,8 @@ func chosen(w *work, options []any, value any) any {
 	return value
 }
 
-// readTypeform joins the answers with the titles of their questions, or with their references if only these mean something.
+// readTypeform joins the answers with the titles of their questions, or with their references if only
+// these mean something.
 func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
 	titles := map[string]string{}
 	form, _ := definition.(map[string]any)
@@ -163,7 +165,8 @@ func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
 	return true
 }
 
-// formItem reads a list of questions as one contact. It returns false for another list, perhaps of contacts, and without an email address.
+// formItem reads a list of questions as one contact. It returns false for another list, perhaps of contacts, and
+// without an email address.
 func formItem(list []any) (Item, bool) {
 	if !isForm(list) {
 		return Item{}, false
@@ -232,8 +235,8 @@ func (f *filledForm) answerTo(field string) (text string, found bool) {
 	return "", false
 }
 
-// byField groups the questions by field. A question with a type means only that field; its label does not matter. It comes after those whose label
-// means the field: a form may ask for the address of a friend.
+// byField groups the questions by field. A question with a type means only that field; its label does not matter. It
+// comes after those whose label means the field: a form may ask for the address of a friend.
 func (f *filledForm) byField() map[string][]int {
 	labels, typed := slices.Clone(f.labels), map[string][]int{}
 	for i, kind := range f.types {

@@ -1,6 +1,6 @@
-// Package payload reads the payloads of other systems: it decodes a body and maps it to items, each of which says what to do with
-// one contact. It uses neither a database nor HTTP, so that a request is read before its transaction. Of contacts it knows only the
-// table of fields.
+// Package payload reads the payloads of other systems: it decodes a body and maps it to items, each of which says
+// what to do with one contact. It uses neither a database nor HTTP, so that a request is read before its transaction.
+// Of contacts it knows only the table of fields.
 package payload
 
 import (
@@ -27,18 +27,20 @@ const (
 	MaxDepth  = 64      // levels of nested objects and arrays
 	MaxValues = 100_000 // values, including objects and arrays; half a million would take most of the time
 
-	// maxValue is the maximum size of a value, in bytes. No field is nearly as long; it prevents a mapping from storing half of the
-	// payload.
+	// maxValue is the maximum size of a value, in bytes. No field is nearly as long; it prevents a mapping from
+	// storing half of the payload.
 	maxValue = 64 << 10
 )
 
 // Item is one contact to apply.
 type Item struct {
-	Action   contact.Action // an upsert without a key is a Create, and one by the id an Update
-	Match    []contact.Key  // the first that finds a contact counts
-	Fields   map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
-	Extra    map[string]any // other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
-	Changed  []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
+	Action contact.Action // an upsert without a key is a Create, and one by the id an Update
+	Match  []contact.Key  // the first that finds a contact counts
+	// the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
+	Fields map[string]any
+	// other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
+	Extra    map[string]any
+	Changed  []string // an event of another Contactbase: the names to write to a contact that was found; nil = all
 	Warnings []string
 	Ignored  bool         // a preset takes no contact from the payload; then only Warnings is also valid
 	Missing  []string     // what a mapping finds nothing for: the fields, each with its paths
@@ -61,7 +63,8 @@ func (it *Item) inLine() {
 	}
 }
 
-// finish checks the action, and sets how to find the contact: by its id alone if it was sent, otherwise by externalId, then by email.
+// finish checks the action, and sets how to find the contact: by its id alone if it was sent, otherwise by
+// externalId, then by email.
 func (it *Item) finish() {
 	switch {
 	case it.Err != nil || it.Ignored || it.IsEvent():
@@ -91,14 +94,16 @@ func (it *Item) fail(wrong *fault.Field, field string) {
 
 // Payload is the content of a request.
 type Payload struct {
-	Items []Item // at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path selects an empty list
+	// at most MaxItems; empty only for an event that needs nothing done, or if the mapping's items path
+	// selects an empty list
+	Items []Item
 	Note  string // a sentence about what arrived instead of a contact, "" if nothing did
 	Batch bool   // an array, or the mapping has an items path
 }
 
-// Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it reads common
-// names (see plainItem) and events of another Contactbase; with one, only the mapping counts. own are the names of the admin's
-// fields, which are nothing else. The error is always a *fault.Error.
+// Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it
+// reads common names (see plainItem) and events of another Contactbase; with one, only the mapping counts. own are
+// the names of the admin's fields, which are nothing else. The error is always a *fault.Error.
 func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload, error) {
 	root, warnings, err := parse(contentType, body)
 	if err != nil {
@@ -202,7 +207,8 @@ func checkCount(n int) error {
 	return nil
 }
 
-// parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The warnings are about the whole body.
+// parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The warnings are
+// about the whole body.
 func parse(contentType string, body []byte) (root any, warnings []string, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) && strings.TrimSpace(contentType) != "" {
@@ -253,8 +259,8 @@ func notUTF8() error {
 	return fault.New(fault.InvalidJSON, "The body must be valid UTF-8.")
 }
 
-// parseJSON follows RFC 8259 strictly, except that it allows a leading byte order mark. If a name occurs twice, the last one counts.
-// encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
+// parseJSON follows RFC 8259 strictly, except that it allows a leading byte order mark. If a name occurs twice, the
+// last one counts. encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
 func parseJSON(body []byte) (any, error) {
 	body = wire.WithoutMark(body)
 	if len(bytes.TrimSpace(body)) == 0 {

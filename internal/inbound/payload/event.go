@@ -12,8 +12,8 @@ import (
 // contactKinds are the kinds of events that change contacts here.
 var contactKinds = []event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}
 
-// decodeEvent reads the body of an outbound event of another Contactbase. It returns false if it is none. Events about a webhook or a
-// key, and kinds of a later version, need nothing done.
+// decodeEvent reads the body of an outbound event of another Contactbase. It returns false if it is none. Events
+// about a webhook or a key, and kinds of a later version, need nothing done.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
 	typed, _ := obj["type"].(string)
@@ -36,9 +36,9 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	return Payload{Items: []Item{eventItem(kind, data, previous)}}, true
 }
 
-// eventItem reads the contact of an event, whose names are ours. The copy of a contact has the original's externalId or, if it has
-// none, the original's id. The externalId before the event finds the copy, which then follows: a change of the original's externalId
-// changes the copy's.
+// eventItem reads the contact of an event, whose names are ours. The copy of a contact has the original's externalId
+// or, if it has none, the original's id. The externalId before the event finds the copy, which then follows: a change
+// of the original's externalId changes the copy's.
 func eventItem(kind event.Kind, data, previous map[string]any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert, Changed: []string{FieldExternalID}}
 	if kind == event.ContactDeleted {

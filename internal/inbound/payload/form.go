@@ -21,8 +21,8 @@ const (
 	maxFormDepth = 16
 )
 
-// parseURLEncoded reads application/x-www-form-urlencoded. It reads pair by pair because url.ParseQuery loses the order, and the
-// last of two pairs counts.
+// parseURLEncoded reads application/x-www-form-urlencoded. It reads pair by pair because url.ParseQuery loses the
+// order, and the last of two pairs counts.
 func parseURLEncoded(body []byte) (any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, emptyBody()
@@ -89,8 +89,8 @@ func malformedMultipart() error {
 	return fault.New(fault.InvalidJSON, "The multipart form is malformed or truncated.")
 }
 
-// node is a value or a set of named children while a form is read. Numbered children are ordered only at the end, so that
-// "a[999999999]=x" costs one entry.
+// node is a value or a set of named children while a form is read. Numbered children are ordered only at the end, so
+// that "a[999999999]=x" costs one entry.
 type node struct {
 	value    string
 	children map[string]*node
@@ -104,8 +104,8 @@ type form struct {
 
 func newForm() *form { return &form{root: &node{children: map[string]*node{}}} }
 
-// add stores a pair under its name's brackets. It omits a pair without a value: browsers send every input, and a blank one must not
-// clear a contact's field.
+// add stores a pair under its name's brackets. It omits a pair without a value: browsers send every input, and a
+// blank one must not clear a contact's field.
 func (f *form) add(name, value string) error {
 	if f.pairs++; f.pairs > maxFormPairs {
 		return fault.New(fault.PayloadTooLarge, "A form can have at most "+strconv.Itoa(maxFormPairs)+" values.")

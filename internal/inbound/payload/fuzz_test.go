@@ -15,8 +15,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// FuzzDecode decodes anything with any mapping. It must not panic, and the result must be bounded and of the form that the package
-// inbound relies on.
+// FuzzDecode decodes anything with any mapping. It must not panic, and the result must be bounded and of the form
+// that the package inbound relies on.
 func FuzzDecode(f *testing.F) {
 	for _, file := range recordedPayloads(f) {
 		body, err := os.ReadFile(file)

@@ -26,8 +26,8 @@ type action struct {
 	err  *fault.Field
 }
 
-// apply reads a payload by the mapping. If the work exceeds its limit, it fails with fault.MappingTooCostly: the request, if its
-// items are still unknown, or else the remaining items.
+// apply reads a payload by the mapping. If the work exceeds its limit, it fails with fault.MappingTooCostly: the
+// request, if its items are still unknown, or else the remaining items.
 func (m *Mapping) apply(root any, own []string) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root, own: own}
 	selected, batch, err := r.selectItems()
@@ -52,8 +52,8 @@ func (m *Mapping) apply(root any, own []string) (Payload, error) {
 // tooCostly is the message for a payload that costs a mapping too much work.
 const tooCostly = "the mapping's paths do too much work on this payload: send fewer items in a request, or use simpler paths"
 
-// selectItems finds the items. A path that selects an empty list means that nothing must be done, so that a path can filter. A
-// path that finds nothing means that the sender has changed its format.
+// selectItems finds the items. A path that selects an empty list means that nothing must be done, so that a path can
+// filter. A path that finds nothing means that the sender has changed its format.
 func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 	list, isList := r.root.([]any)
 	if r.items == nil {
@@ -157,9 +157,9 @@ func (it *Item) set(name, text string) {
 	}
 }
 
-// first returns the text of the first source that has one. It skips a source without a text value: a blank answer in a form must not
-// clear a field, and a question that became multiple choice must not lose the contact. found reports whether a path leads to anything,
-// perhaps to null, isOther that there were only lists and objects.
+// first returns the text of the first source that has one. It skips a source without a text value: a blank answer in
+// a form must not clear a field, and a question that became multiple choice must not lose the contact. found reports
+// whether a path leads to anything, perhaps to null, isOther that there were only lists and objects.
 func (r *reading) first(v any, sources []source) (text string, found, isOther bool, _ *fault.Field) {
 	for _, s := range sources {
 		var parts []string

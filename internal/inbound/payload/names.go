@@ -26,8 +26,8 @@ const (
 // ignored are the read-only properties of a contact, which clients may send back.
 var ignored = map[string]bool{"createdAt": true, "updatedAt": true}
 
-// byField groups labels by the field that they mean, in the order in which they count: the field's own exact name, then by rank, then as they
-// come.
+// byField groups labels by the field that they mean, in the order in which they count: the field's own exact name,
+// then by rank, then as they come.
 func byField(labels []string) map[string][]int {
 	groups := map[string][]int{}
 	meanings := names.All(labels)
@@ -68,8 +68,8 @@ var parts = map[string][]string{
 	names.Company: {"name", "value"}, names.Email: {"value", "address"}, names.FirstName: {"value"}, names.LastName: {"value"},
 }
 
-// valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its first text. An object in which the
-// text is blank, such as an optional part of a form, has no value.
+// valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its
+// first text. An object in which the text is blank, such as an optional part of a form, has no value.
 func valueOf(field string, v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case []any:
@@ -109,7 +109,8 @@ func isPrimary(obj map[string]any) bool {
 	return false
 }
 
-// within returns the text in an object that is meant for the field, nil if none, and whether the object has a place for it.
+// within returns the text in an object that is meant for the field, nil if none, and whether the object
+// has a place for it.
 func within(field string, obj map[string]any) (text any, found bool) {
 	if field == names.Name {
 		name, found := nameIn(obj)
@@ -146,8 +147,8 @@ type place struct {
 	rank  int
 }
 
-// placesOf returns where an object may have the text for a field, in the order in which the places count: its parts, and then the names that mean the
-// field, or do so behind its name, such as "work".
+// placesOf returns where an object may have the text for a field, in the order in which the places count: its parts,
+// and then the names that mean the field, or do so behind its name, such as "work".
 func placesOf(field string, obj map[string]any) (places []place) {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		part := slices.Index(parts[field], names.Fold(key))
@@ -216,7 +217,8 @@ func isInternational(text any) bool {
 // mostNational is how many digits a number has at most that has no country's code in front, in nearly all countries.
 const mostNational = 10
 
-// withCodes returns a phone number with the codes of the country and the area that an object has beside it. A country may also be a name or "GB".
+// withCodes returns a phone number with the codes of the country and the area that an object has beside it. A country
+// may also be a name or "GB".
 func withCodes(obj map[string]any, number string) string {
 	if isInternational(number) {
 		return number
@@ -255,7 +257,8 @@ var (
 	numberShape  = regexp.MustCompile(`^\+?[0-9 ()./-]{7,}$`)
 )
 
-// shapeOf returns the field that a text looks like, which is not a name: an email address or a phone number, "" for other text.
+// shapeOf returns the field that a text looks like, which is not a name: an email address or a phone number,
+// "" for other text.
 func shapeOf(text string) string {
 	switch {
 	case addressShape.MatchString(text):

@@ -12,12 +12,13 @@ import (
 // maxPath is the maximum length of a path, in bytes. The cost of a path is counted when it runs, see work.
 const maxPath = 500
 
-// path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains separated by "|", each of which continues
-// from the result of the one before. Syntax that creates text instead of finding values is not supported: {}, "!", and modifiers
-// other than those below and @answer.
+// path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains separated by "|", each of
+// which continues from the result of the one before. Syntax that creates text instead of finding values is not
+// supported: {}, "!", and modifiers other than those below and @answer.
 type path []chain
 
-// chain is the steps between two pipes, separated by dots. After "#" and "#(…)#", the rest of the chain applies to each element.
+// chain is the steps between two pipes, separated by dots. After "#" and "#(…)#", the rest of the chain
+// applies to each element.
 type chain []step
 
 // step leads from a value to others.

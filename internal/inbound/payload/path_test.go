@@ -110,8 +110,9 @@ func (r randomPaths) path(depth int) string {
 	return b.String()
 }
 
-// Paths find what GJSON finds, with three exceptions. GJSON returns an empty list for parts of a missing value, ignores a pipe after
-// an empty list, and follows the first matching name before a modifier, even if only another leads on.
+// Paths find what GJSON finds, with three exceptions. GJSON returns an empty list for parts of a missing value,
+// ignores a pipe after an empty list, and follows the first matching name before a modifier, even if only
+// another leads on.
 func TestPathsAreGJSON(t *testing.T) {
 	t.Parallel()
 	r := randomPaths{rand.New(rand.NewPCG(1, 2))}

@@ -10,13 +10,14 @@ import (
 	"contactbase/internal/contact/names"
 )
 
-// plainItem reads an object by common names, see package names. A property with one of the own names of the admin's fields is
-// nothing else.
+// plainItem reads an object by common names, see package names. A property with one of the own names of the admin's
+// fields is nothing else.
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
 //   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
-//   - From an object, the value for the field is read, and from a list one value. An object without such a value is ignored with a warning, since
-//     many senders use one for "organization". Under the field's own name, it fails the item if the field identifies the contact, as does a list.
+//   - From an object, the value for the field is read, and from a list one value. An object without such a value is
+//     ignored with a warning, since many senders use one for "organization". Under the field's own name, it fails the
+//     item if the field identifies the contact, as does a list.
 func plainItem(obj map[string]any, own []string) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
@@ -79,7 +80,8 @@ func (r *plainReading) findNames(own []string) {
 	}
 }
 
-// isPerson reports whether a property such as "contact" is an object, or a list of objects, with more about a person than a name.
+// isPerson reports whether a property such as "contact" is an object, or a list of objects, with more about a
+// person than a name.
 func isPerson(name string, v any) bool {
 	if list, _ := v.([]any); len(list) > 0 {
 		v = list[0]
@@ -96,7 +98,8 @@ func isPerson(name string, v any) bool {
 	return false
 }
 
-// shape returns the field that the value of a property such as "contact" looks like, "" if it may be a name. The property "name" always is one.
+// shape returns the field that the value of a property such as "contact" looks like, "" if it may be a name. The
+// property "name" always is one.
 func (r *plainReading) shape(name string) string {
 	text, _ := r.obj[name].(string)
 	if text == "" || names.Fold(name) == fieldName || names.Of(name).Field != fieldName {
@@ -185,7 +188,8 @@ func (r *plainReading) takeName() {
 // isNumbered reports whether a name is that of an order, such as "#1001": it has no letter.
 func isNumbered(name string) bool { return name != "" && !strings.ContainsFunc(name, unicode.IsLetter) }
 
-// namesake returns an object in the item with the same email address and a first or last name, such as an order's customer, and that name.
+// namesake returns an object in the item with the same email address and a first or last name, such as an order's
+// customer, and that name.
 func (r *plainReading) namesake() (first, name string) {
 	email, _ := r.Fields[FieldEmail].(string)
 	for key, v := range r.obj {

@@ -17,11 +17,12 @@ var presetFiles embed.FS
 // PresetInfo describes a mapping preset. To add one, add a file and a folder with its sample to presets/, and other
 // recorded payloads to testdata/.
 type PresetInfo struct {
-	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
-	Title   string          `json:"title"`
-	About   string          `json:"about"`  // what to set up at the sender and what to know, one or two sentences
-	Docs    string          `json:"docs"`   // the sender's documentation of the payload
-	Scheme  string          `json:"scheme"` // how the sender signs, see inbound.Schemes; "" if it does not, or in another way
+	Name  string `json:"name"` // the value of a mapping's "preset"; the file's name
+	Title string `json:"title"`
+	About string `json:"about"` // what to set up at the sender and what to know, one or two sentences
+	Docs  string `json:"docs"`  // the sender's documentation of the payload
+	// how the sender signs, see inbound.Schemes; "" if it does not, or in another way
+	Scheme  string          `json:"scheme"`
 	Mapping json.RawMessage `json:"mapping"`
 
 	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of one in the folder

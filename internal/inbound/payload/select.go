@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxWork is how much work the paths of a mapping may do for one request. One unit is a value that a path visits, 4 bytes of a text
-// that it finds, or half a byte of JSON that it decodes. 8 comparisons of a character with a pattern's are also one unit. A thousand
-// items with ten paths each, some of them through lists, need a third of it.
+// maxWork is how much work the paths of a mapping may do for one request. One unit is a value that a path visits, 4
+// bytes of a text that it finds, or half a byte of JSON that it decodes. 8 comparisons of a character with a
+// pattern's are also one unit. A thousand items with ten paths each, some of them through lists, need a third of it.
 const maxWork = 500_000
 
-// work counts the paths' work for a request. Nothing else limits it: a short path can visit each part of a payload arbitrarily
-// often.
+// work counts the paths' work for a request. Nothing else limits it: a short path can visit each part of a payload
+// arbitrarily often.
 type work struct {
 	left  int
 	texts map[string]any // decoded JSON by its text, see unpack
@@ -43,8 +43,8 @@ func (w *work) note(labels []string) {
 
 func (w *work) isOver() bool { return w.left < 0 }
 
-// get follows the path from v, a value decoded by encoding/json with UseNumber. It returns false if the path finds nothing or no
-// work is left.
+// get follows the path from v, a value decoded by encoding/json with UseNumber. It returns false if the path finds
+// nothing or no work is left.
 func (w *work) get(v any, p path) (any, bool) {
 	for _, steps := range p {
 		var ok bool

@@ -55,7 +55,8 @@ func render(t *testing.T, p Payload) []byte {
 	return buf.Bytes()
 }
 
-// contentTypeOf derives a recorded payload's Content-Type from its file name; a multipart body begins with its boundary.
+// contentTypeOf derives a recorded payload's Content-Type from its file name; a multipart body begins
+// with its boundary.
 func contentTypeOf(t *testing.T, file string, body []byte) string {
 	t.Helper()
 	switch filepath.Ext(file) {

@@ -30,7 +30,8 @@ func (p *proposal) isAtTop() bool {
 	return p.Items == "" && !strings.Contains(path, ".")
 }
 
-// suggestion returns a mapping, also as JSON, for a payload without recognized names: the paths in the first part with an email address, "" if none.
+// suggestion returns a mapping, also as JSON, for a payload without recognized names: the paths in the first part
+// with an email address, "" if none.
 func suggestion(root any) (mapping string, found *proposal) {
 	if found = suggest(newWork(), root, nil, suggestDepth); found == nil {
 		return "", nil
@@ -89,7 +90,8 @@ func suggestElements(w *work, list []any, at []string, depth int) *proposal {
 // hosts are the people beside a contact: those of the sender's customer. Their addresses are suggested last.
 var hosts = []string{"organizer", "organiser", "host", "owner", "assignee", "agent", "seller"}
 
-// suggestObject is suggest for an object: a form with numbered questions, one as Typeform sends it, a contact, or an object that contains one.
+// suggestObject is suggest for an object: a form with numbered questions, one as Typeform sends it, a contact, or an
+// object that contains one.
 func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposal {
 	labels, ok := w.sorted(obj)
 	if !ok || !w.spend(16*len(labels)) {

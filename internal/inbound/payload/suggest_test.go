@@ -96,7 +96,8 @@ func TestNameElsewhere(t *testing.T) {
 	}
 }
 
-// A payload that is read, or has no email address, gets no suggestion. If only its name is read, a warning has the suggestion.
+// A payload that is read, or has no email address, gets no suggestion. If only its name is read, a warning
+// has the suggestion.
 func TestNoSuggestion(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

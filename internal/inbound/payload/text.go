@@ -26,7 +26,8 @@ func scalar(v any) (any, *fault.Field) {
 	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be text, a number, true, false or null"}
 }
 
-// custom returns what may be the value of a custom field: a list or an object as it is, and otherwise what scalar returns.
+// custom returns what may be the value of a custom field: a list or an object as it is, and otherwise
+// what scalar returns.
 func custom(v any) (any, *fault.Field) {
 	switch v.(type) {
 	case []any, map[string]any:
@@ -125,8 +126,8 @@ func cut(s string, most int) string {
 	return s[:end] + "…"
 }
 
-// arrived returns the names of a few properties of a payload, for the admin who maps them. It looks into objects, and into the first element of a
-// list.
+// arrived returns the names of a few properties of a payload, for the admin who maps them. It looks into objects, and
+// into the first element of a list.
 func arrived(root any) []string {
 	if list, ok := root.([]any); ok && len(list) > 0 {
 		root = list[0]
@@ -151,7 +152,8 @@ func addNames(found []string, prefix string, v any) []string {
 	return found
 }
 
-// firstNames returns the first names of an object in their order. It does not sort the others, of which there may be tens of thousands.
+// firstNames returns the first names of an object in their order. It does not sort the others, of which there may be
+// tens of thousands.
 func firstNames(obj map[string]any) []string {
 	var first []string
 	for name := range obj {

@@ -32,8 +32,8 @@ func (p wildcard) find(w *work, v any, rest chain) (any, bool) {
 	return nil, false
 }
 
-// match takes at most as many steps as the lengths of text and pattern multiplied. A "*" that has matched too little takes one more
-// character; only the last one ever has to.
+// match takes at most as many steps as the lengths of text and pattern multiplied. A "*" that has matched too little
+// takes one more character; only the last one ever has to.
 func (p wildcard) match(w *work, s string) bool {
 	if !w.spend(1 + len(s)*len(p)/8) {
 		return false

@@ -30,7 +30,8 @@ func repeated(before, unit string, times int, after string) string {
 	return before + strings.TrimSuffix(strings.Repeat(unit, times), ",") + after
 }
 
-// worstCases are payloads of maximum size and content, and paths that traverse them in every way, each as often as a mapping may.
+// worstCases are payloads of maximum size and content, and paths that traverse them in every way, each as often
+// as a mapping may.
 func worstCases() []worstCase {
 	const most = MaxValues - 10
 	var names strings.Builder
@@ -94,8 +95,8 @@ func worstCases() []worstCase {
 	return all
 }
 
-// No mapping can allocate more than this for the largest payload. Memory was what costly paths exhausted first, and its bytes are
-// the same on any machine. No other test may run meanwhile.
+// No mapping can allocate more than this for the largest payload. Memory was what costly paths exhausted first, and
+// its bytes are the same on any machine. No other test may run meanwhile.
 func TestWorkIsBounded(t *testing.T) {
 	const most = 100 * MaxBody
 	cases := worstCases()

@@ -1,5 +1,5 @@
-// Package control lets commands call the server that has a data directory open. The server listens on a loopback address. Commands find the address
-// and a token in a file that only the owner of the data directory can read.
+// Package control lets commands call the server that has a data directory open. The server listens on a loopback
+// address. Commands find the address and a token in a file that only the owner of the data directory can read.
 package control
 
 import (
@@ -74,7 +74,8 @@ func Listen(functions map[string]Function) (*Server, error) {
 // Close ends the server and its calls.
 func (s *Server) Close() error { return s.server.Close() }
 
-// Call calls a function of the server whose address is in a file, and decodes the result. The error is ErrNotServed if there is no server.
+// Call calls a function of the server whose address is in a file, and decodes the result. The error is ErrNotServed
+// if there is no server.
 func Call(ctx context.Context, file, function string, result any) error {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -123,8 +123,8 @@ func (s *Store) Resume() {
 	}
 }
 
-// Hold makes matching requests wait until release is called. The channel reached is closed once one of them waits. Hold calls matches for one
-// request at a time.
+// Hold makes matching requests wait until release is called. The channel reached is closed once one of them waits.
+// Hold calls matches for one request at a time.
 func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{}, release func()) {
 	h := &hold{matches: matches, reached: make(chan struct{}), open: make(chan struct{})}
 	s.mu.Lock()

@@ -21,8 +21,8 @@ import (
 type Files struct {
 	store  store.Store
 	folder string
-	// opening makes LTXFiles list nothing. While Litestream opens a database, it lists the files in the store. If that fails, it closes the
-	// database's file, and thereby drops the locks that this process has on it: see ADR 19.
+	// opening makes LTXFiles list nothing. While Litestream opens a database, it lists the files in the store. If
+	// that fails, it closes the database's file, and thereby drops the locks that this process has on it: see ADR 19.
 	opening atomic.Bool
 	last    atomic.Uint64 // the last transaction that this process has written to level 0
 }
@@ -141,8 +141,8 @@ func (f *Files) list(ctx context.Context, level int) (files []*ltx.FileInfo, err
 	return files, err
 }
 
-// Restore restores the database to a path, up to a transaction or with 0 up to the last one. With an interval above 0, it then follows the store
-// until ctx ends. Restore does not log errors of single files.
+// Restore restores the database to a path, up to a transaction or with 0 up to the last one. With an interval above
+// 0, it then follows the store until ctx ends. Restore does not log errors of single files.
 func (f *Files) Restore(ctx context.Context, path string, interval time.Duration, last ltx.TXID) error {
 	options := litestream.NewRestoreOptions()
 	options.OutputPath, options.TXID = path, last

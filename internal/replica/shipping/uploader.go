@@ -24,11 +24,13 @@ var ErrUnreplicated = errors.New("the write is not in the replica yet")
 
 // Uploader uploads the transactions of one database to the store.
 type Uploader struct {
-	DB           *litestream.DB
-	Commits      func() uint64                         // counts the commits of this process to the database
-	BeforeUpload func() func()                         // called before each upload; the result is called if the upload succeeds
-	Uploaded     func(context.Context, ltx.TXID) error // called during each upload, once the store has everything up to a transaction
-	Finished     func(error)                           // called after each upload
+	DB      *litestream.DB
+	Commits func() uint64 // counts the commits of this process to the database
+	// called before each upload; the result is called if the upload succeeds
+	BeforeUpload func() func()
+	// called during each upload, once the store has everything up to a transaction
+	Uploaded func(context.Context, ltx.TXID) error
+	Finished func(error) // called after each upload
 
 	files *Files
 
@@ -45,7 +47,8 @@ type Uploader struct {
 	changed   chan struct{} // closed when an upload ends
 }
 
-// NewUploader returns the uploader of the database at a path, which keeps its local files in metaPath. Until they are set, its functions do nothing.
+// NewUploader returns the uploader of the database at a path, which keeps its local files in metaPath. Until they are
+// set, its functions do nothing.
 func NewUploader(path, metaPath string, to *Files) *Uploader {
 	db := litestream.NewDB(path)
 	db.SetMetaPath(metaPath)
@@ -122,8 +125,8 @@ func (u *Uploader) upload(ctx context.Context) error {
 	return u.Uploaded(ctx, u.DB.Replica.Pos().TXID)
 }
 
-// sync makes Litestream read the new part of the WAL. It ignores the end of ctx: once Litestream's read transaction is gone, others could
-// reset the WAL before it was read.
+// sync makes Litestream read the new part of the WAL. It ignores the end of ctx: once Litestream's read transaction
+// is gone, others could reset the WAL before it was read.
 func (u *Uploader) sync(ctx context.Context) error {
 	u.syncing.Lock()
 	defer u.syncing.Unlock()
@@ -143,8 +146,8 @@ func (u *Uploader) ReplicateAll(ctx context.Context) error {
 	}
 }
 
-// Wait returns once the store has everything that this process had committed at the call. If ctx ends first, the error is
-// ErrUnreplicated.
+// Wait returns once the store has everything that this process had committed at the call. If ctx ends first, the
+// error is ErrUnreplicated.
 func (u *Uploader) Wait(ctx context.Context) error {
 	u.mu.Lock()
 	done := u.succeeded > 0 && u.committed == u.Commits()
@@ -193,7 +196,8 @@ func (u *Uploader) Lag() (since time.Duration, commits uint64) {
 	return time.Since(u.since), commits
 }
 
-// Missing returns how many commits the store lacks. Commits of other processes are not counted; if there are only such, it returns 1.
+// Missing returns how many commits the store lacks. Commits of other processes are not counted; if there are only
+// such, it returns 1.
 func (u *Uploader) Missing() uint64 {
 	_, commits := u.Lag()
 	if at, err := u.DB.Pos(); commits == 0 && (err != nil || at.TXID > u.files.sent()) {
@@ -221,8 +225,8 @@ func (u *Uploader) PendingBytes() (size int64) {
 	return size
 }
 
-// Quiet returns a logger that drops what Litestream logs below the level of warnings. A log entry is a write, which would make Litestream log
-// again.
+// Quiet returns a logger that drops what Litestream logs below the level of warnings. A log entry is a write, which
+// would make Litestream log again.
 func Quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
 
 // warnings is a log handler that drops records below the level of warnings.

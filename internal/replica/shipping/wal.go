@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// checkpointInterval is the shortest time between two checkpoints. While a reader stays longer than that, the WAL cannot be reset.
+// checkpointInterval is the shortest time between two checkpoints. While a reader stays longer than that, the
+// WAL cannot be reset.
 const checkpointInterval = 100 * time.Millisecond
 
 // sharedWAL is the WAL of data.db, whose writers share commits.
@@ -29,9 +30,9 @@ func (u *Uploader) TakeOverCheckpoints(app core.App) {
 	}
 }
 
-// CheckpointWAL checkpoints the WAL whenever that is due, even during an upload, until ctx ends. Only Litestream can do it, because its
-// read transaction keeps everyone else from completing a checkpoint. By itself, Litestream would compete for the writer lock like another
-// process, and would rarely get it under load.
+// CheckpointWAL checkpoints the WAL whenever that is due, even during an upload, until ctx ends. Only Litestream can
+// do it, because its read transaction keeps everyone else from completing a checkpoint. By itself, Litestream would
+// compete for the writer lock like another process, and would rarely get it under load.
 func (u *Uploader) CheckpointWAL(ctx context.Context) {
 	for {
 		select {
@@ -51,7 +52,8 @@ func (u *Uploader) CheckpointWAL(ctx context.Context) {
 	}
 }
 
-// SyncExclusively is sync, and then calls do while nobody writes. Writers wait only for do, and for reading what was written during the sync.
+// SyncExclusively is sync, and then calls do while nobody writes. Writers wait only for do, and for reading what was
+// written during the sync.
 func (u *Uploader) SyncExclusively(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	u.syncing.Lock()

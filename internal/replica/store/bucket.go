@@ -94,7 +94,8 @@ type request struct {
 	body   []byte
 }
 
-// send signs and sends a request. The caller closes the body of the response. A response other than a success is an error.
+// send signs and sends a request. The caller closes the body of the response. A response other than a
+// success is an error.
 func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	address := b.base
 	address.Path += "/" + r.key
@@ -125,8 +126,9 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 
 // refusal returns the error of a failed request, without the parts of the credentials that stores repeat.
 //
-// An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing: proxies, gateways and stores
-// that are starting send it for objects that exist, and a listing of a bucket that exists is never 404.
+// An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing:
+// proxies, gateways and stores that are starting send it for objects that exist, and a listing of a bucket that
+// exists is never 404.
 func refusal(r request, response *http.Response) error {
 	var failure struct{ Code, Message string }
 	_ = xml.NewDecoder(io.LimitReader(response.Body, maxErrorBody)).Decode(&failure) // proxies send no XML, or a page

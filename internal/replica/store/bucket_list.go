@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// page is a page of a listing. The name of the element is required, because any other document would decode as an empty list.
+// page is a page of a listing. The name of the element is required, because any other document would decode
+// as an empty list.
 type page struct {
 	XMLName               xml.Name `xml:"ListBucketResult"`
 	IsTruncated           bool

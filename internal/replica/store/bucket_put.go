@@ -11,7 +11,8 @@ import (
 	"strconv"
 )
 
-// partSize is the size of the parts of a large object, in bytes. One part is in memory at a time. S3 accepts 10,000 parts: 160 GB.
+// partSize is the size of the parts of a large object, in bytes. One part is in memory at a time. S3 accepts
+// 10,000 parts: 160 GB.
 const partSize = 16 << 20
 
 // Put implements Store. It sends a large object in parts.
@@ -42,8 +43,8 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	return size, nil
 }
 
-// putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so a success without one comes from something
-// else, such as a proxy.
+// putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so a success without
+// one comes from something else, such as a proxy.
 func (b *bucket) putObject(ctx context.Context, r request) (tag string, err error) {
 	r.method = http.MethodPut
 	_, header, err := b.do(ctx, r)

@@ -30,7 +30,8 @@ const unfinished = ".writing-"
 // unfinishedFor is how long a file may be written without a change. Another process may still write a younger one.
 const unfinishedFor = time.Hour
 
-// RemoveUnfinished deletes partial objects that a killed process has left in a directory. A bucket has no partial objects.
+// RemoveUnfinished deletes partial objects that a killed process has left in a directory. A bucket has
+// no partial objects.
 func RemoveUnfinished(s Store) error {
 	root, local := Folder(s)
 	if !local {

@@ -9,7 +9,8 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// RemoveUnfinished deletes the partial files of a killed process, and nothing else. Another process may still write a young one.
+// RemoveUnfinished deletes the partial files of a killed process, and nothing else. Another process may still
+// write a young one.
 func TestRemoveUnfinished(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "replica")

@@ -17,8 +17,9 @@ const (
 	maxBackoff   = 2 * time.Second
 )
 
-// Retrying returns a store whose reads are retried with backoff until they succeed, the object does not exist, or ctx ends. Reading an object
-// resumes after an interruption. Retrying calls failed with each error, from one goroutine at a time.
+// Retrying returns a store whose reads are retried with backoff until they succeed, the object does not exist, or
+// ctx ends. Reading an object resumes after an interruption. Retrying calls failed with each error, from one
+// goroutine at a time.
 func Retrying(s Store, failed func(error)) Store {
 	var mu sync.Mutex
 	return &retrying{s, func(err error) {

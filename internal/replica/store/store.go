@@ -38,8 +38,8 @@ type Store interface {
 
 	// Read returns a small object and the tag of its content.
 	Read(ctx context.Context, name string) (content []byte, tag string, err error)
-	// Swap replaces the small object that has the tag, or creates it if the tag is "", and returns the new tag. The error is ErrChanged if
-	// the object has another tag.
+	// Swap replaces the small object that has the tag, or creates it if the tag is "", and returns the new tag. The
+	// error is ErrChanged if the object has another tag.
 	Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error)
 }
 
@@ -54,8 +54,8 @@ func CredentialsFrom(environment func(string) string) Credentials {
 // IsShared reports whether several machines can coordinate over the store at the address.
 func IsShared(address string) bool { return strings.HasPrefix(address, "s3://") }
 
-// Open returns the store at an address: file:///a/folder, or s3://bucket/folder with the parameters endpoint, for services other than Amazon's,
-// and region, by default us-east-1. It does not connect.
+// Open returns the store at an address: file:///a/folder, or s3://bucket/folder with the parameters endpoint, for
+// services other than Amazon's, and region, by default us-east-1. It does not connect.
 func Open(address string, credentials Credentials) (Store, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package physical is the connections of the driver, each with a cache of compiled statements, and the rows that they return.
+// Package physical is the connections of the driver, each with a cache of compiled statements, and the rows
+// that they return.
 package physical
 
 import (
@@ -33,7 +34,8 @@ type rawRows interface {
 	driver.RowsColumnTypeScanType
 }
 
-// Connection is a physical connection with a cache of compiled statements. SQLite recompiles a statement after a change of the schema.
+// Connection is a physical connection with a cache of compiled statements. SQLite recompiles a statement after a
+// change of the schema.
 type Connection struct {
 	Raw
 	statements *statements
@@ -93,8 +95,8 @@ const analyzeSQL = "PRAGMA optimize"
 // Exec runs a statement. Unless its kind is Other, it compiles the statement once.
 func (c *Connection) Exec(ctx context.Context, s Statement, args []driver.NamedValue) (driver.Result, error) {
 	if s.Text == analyzeSQL {
-		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would still scan them when they are
-		// large. Without statistics it uses the indexes.
+		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would still
+		// scan them when they are large. Without statistics it uses the indexes.
 		return driver.RowsAffected(0), nil
 	}
 	if s.Kind == Other {

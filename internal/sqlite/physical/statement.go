@@ -23,8 +23,8 @@ const (
 	Write             // INSERT, UPDATE, DELETE or REPLACE
 )
 
-// Parse determines the kind of a query by its first word. It takes any query with a semicolon for a script, even if that is in a literal: such a
-// query only runs more slowly.
+// Parse determines the kind of a query by its first word. It takes any query with a semicolon for a script, even if
+// that is in a literal: such a query only runs more slowly.
 func Parse(query string) Statement {
 	text := strings.TrimRight(query, "; \t\r\n")
 	if strings.Contains(text, ";") {
@@ -54,8 +54,8 @@ type preparedStatement interface {
 	driver.StmtQueryContext
 }
 
-// statements is an LRU cache of the compiled statements of one connection. A statement in use is not in it. Like the connection, it is for one
-// goroutine at a time.
+// statements is an LRU cache of the compiled statements of one connection. A statement in use is not in it. Like the
+// connection, it is for one goroutine at a time.
 type statements struct {
 	capacity int
 	order    *list.List // of *compiled, the most recently used one first
@@ -81,8 +81,8 @@ func (s *statements) take(text string) preparedStatement {
 	return s.order.Remove(element).(*compiled).prepared
 }
 
-// put adds a statement that was reset, and closes the oldest one if there are too many. It ignores errors of closing, which repeat those of the last
-// run.
+// put adds a statement that was reset, and closes the oldest one if there are too many. It ignores errors of closing,
+// which repeat those of the last run.
 func (s *statements) put(text string, prepared preparedStatement) {
 	if s.capacity == 0 {
 		_ = prepared.Close()

@@ -21,12 +21,12 @@ const (
 	peakEnds   = "measure: end"
 )
 
-// Peak returns how many MiB on the heap are live at most while do runs, beyond those that are before, to a fifth of what is live. Garbage does
-// not count.
+// Peak returns how many MiB on the heap are live at most while do runs, beyond those that are before, to a fifth of
+// what is live. Garbage does not count.
 //
-// It runs the test in a process of its own, in which each collection stops the world, so that it finds exactly what is live, and happens
-// whenever the heap has grown by a fifth. The runtime's trace of its collections has the figures. The test or subtest calls Peak once: in the
-// other process it ends with do. There do may fail the test.
+// It runs the test in a process of its own, in which each collection stops the world, so that it finds exactly what
+// is live, and happens whenever the heap has grown by a fifth. The runtime's trace of its collections has the
+// figures. The test or subtest calls Peak once: in the other process it ends with do. There do may fail the test.
 func Peak(t *testing.T, do func()) int {
 	t.Helper()
 	if os.Getenv(peakEnv) == t.Name() {

@@ -9,8 +9,8 @@ import (
 	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
 )
 
-// errorCodes has the codes that extensions of the document list for a response. A schema for each response could list them, too, but generated
-// clients would then have a type of errors for each response.
+// errorCodes has the codes that extensions of the document list for a response. A schema for each response could list
+// them, too, but generated clients would then have a type of errors for each response.
 type errorCodes struct {
 	Codes  []string            // x-error-codes: the values of error.code
 	Fields map[string][]string // x-field-codes: the codes of fields, by the error's code, if the error always has fields

@@ -1,5 +1,5 @@
-// Package openapi validates exchanges of tests against the OpenAPI document. It is apart from testkit because its library takes long to
-// compile, and testkit is compiled again after most changes of the program.
+// Package openapi validates exchanges of tests against the OpenAPI document. It is apart from testkit because its
+// library takes long to compile, and testkit is compiled again after most changes of the program.
 package openapi
 
 import (
@@ -29,12 +29,12 @@ import (
 	"contactbase/api"
 )
 
-// ValidateExchange fails the test if an exchange does not match api/openapi.yaml. It always validates the response, and the request only if it
-// succeeded (a status below 400), because many tests send invalid requests. The bodies are separate parameters, because those of req and res
-// may have been read. Parallel tests may call it.
+// ValidateExchange fails the test if an exchange does not match api/openapi.yaml. It always validates the response,
+// and the request only if it succeeded (a status below 400), because many tests send invalid requests. The bodies are
+// separate parameters, because those of req and res may have been read. Parallel tests may call it.
 //
-// A path or method that is not described must have the described response 404 or 405, 400 if the URL is not UTF-8, or 429. HEAD is validated like
-// GET. Credentials are ignored.
+// A path or method that is not described must have the described response 404 or 405, 400 if the URL is not UTF-8,
+// or 429. HEAD is validated like GET. Credentials are ignored.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
 	described, err := load()
@@ -163,8 +163,8 @@ func responseFor(operation *v3.Operation, status int) *v3.Response {
 	return operation.Responses.Default
 }
 
-// checkResponse checks headers, media type and body. It does not use the library's check of a whole response, which decodes headers as JSON, so
-// that an ETag loses its quotes, and accepts an empty body instead of the described one.
+// checkResponse checks headers, media type and body. It does not use the library's check of a whole response, which
+// decodes headers as JSON, so that an ETag loses its quotes, and accepts an empty body instead of the described one.
 func (o *document) checkResponse(described *v3.Response, req *http.Request, res *http.Response, body []byte) []string {
 	faults := o.checkHeaders(described, res)
 	if req.Method == http.MethodHead {

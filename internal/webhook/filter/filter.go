@@ -45,8 +45,8 @@ func Parse(payload []byte) (*Event, error) {
 	return &event, nil
 }
 
-// builtins are the functions that a filter may call. With them, the time and memory of an evaluation are proportional to the filter and the
-// event; see costly.
+// builtins are the functions that a filter may call. With them, the time and memory of an evaluation are proportional
+// to the filter and the event; see costly.
 var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs"}
 
 // Filter is a compiled filter.
@@ -77,8 +77,9 @@ func Compile(text string) (*Filter, error) {
 	return &Filter{program: program, nodes: found.cost.nodes, texts: found.cost.texts()}, nil
 }
 
-// costly finds expressions whose cost the sizes of filter and event do not bound: loops, regular expressions, and variables, with which a short
-// filter doubles a text again and again. expr-lang has no time limit. costly also counts the cost of the rest.
+// costly finds expressions whose cost the sizes of filter and event do not bound: loops, regular expressions, and
+// variables, with which a short filter doubles a text again and again. expr-lang has no time limit. costly also
+// counts the cost of the rest.
 type costly struct {
 	what string
 	at   file.Location
@@ -118,8 +119,8 @@ func Describe(err error) string {
 	return err.Error()
 }
 
-// Match reports whether the event passes the filter. An event passes if the evaluation fails or would take more than MaxSteps: an event is
-// never lost by the fault of a filter.
+// Match reports whether the event passes the filter. An event passes if the evaluation fails or would take more than
+// MaxSteps: an event is never lost by the fault of a filter.
 func (f *Filter) Match(event *Event) (matches bool, err error) {
 	if f.Steps(event) > MaxSteps {
 		return true, ErrSteps

@@ -8,7 +8,8 @@ import (
 	"contactbase/internal/webhook/filter"
 )
 
-// FuzzFilter compiles any text, and evaluates it on any event. An error is one line, and the same evaluation has the same result.
+// FuzzFilter compiles any text, and evaluates it on any event. An error is one line, and the same evaluation
+// has the same result.
 func FuzzFilter(f *testing.F) {
 	for _, text := range []string{
 		`type == "contact.created"`, `"email" in changed && data.company == "Acme"`, `data.score > 7 ? data.vip == true : false`, `len(data.tags[1:]) > 0`,

@@ -8,7 +8,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Name is a name that a filter expects in events: a field of data or previous, a changed field, or a type that type is compared with.
+// Name is a name that a filter expects in events: a field of data or previous, a changed field, or a type that type
+// is compared with.
 type Name struct {
 	Text   string // as people recognize it, for example data.company
 	Name   string

@@ -18,8 +18,8 @@ const (
 	rangeSteps = 1_000 // of a filter with a range, whose elements maxMemory limits
 )
 
-// Steps returns how many steps an evaluation takes at most, each some 100 ns. The filter and the size of the event decide, not the clock, so that the
-// same event always has the same recipients.
+// Steps returns how many steps an evaluation takes at most, each some 100 ns. The filter and the size of the event
+// decide, not the clock, so that the same event always has the same recipients.
 func (f *Filter) Steps(event *Event) int { return f.nodes + f.texts*(1+event.size/chunk) }
 
 // weights are the steps of text operations for each chunk of text.
