@@ -27,7 +27,8 @@ const (
 // backlogs compares claims, commits and the start of a server with few and with many pending deliveries.
 func (b *bench) backlogs() error {
 	b.section("Backlog: few and many pending deliveries")
-	b.titles("spread | pending | claim of up to 100, p50 | p99 | commit of 100 results, p50 | p99 | first arrival after the start | deliveries/s then | memory at its peak")
+	b.titles("spread | pending | claim of up to 100, p50 | p99 | commit of 100 results, " +
+		"p50 | p99 | first arrival after the start | deliveries/s then | memory at its peak")
 	for _, shape := range []struct {
 		name                string
 		endpoints, contacts int
@@ -71,7 +72,8 @@ func (b *bench) backlog(endpoints, count, contacts int) (figures []string, err e
 	first, perSecond, err := i.rate(count)
 	_, peak := i.memory()
 	return []string{
-		short(quantile(claims, .5)), short(quantile(claims, .99)), short(quantile(commits, .5)), short(quantile(commits, .99)),
+		short(quantile(claims, .5)), short(quantile(claims, .99)),
+		short(quantile(commits, .5)), short(quantile(commits, .99)),
 		first.Sub(started).Round(time.Millisecond).String(), perSecond, fmt.Sprintf("%d MiB", peak),
 	}, err
 }
@@ -138,7 +140,8 @@ func pollAndFetch(ctx context.Context, queue delivery.Queue, now time.Time) ([]*
 }
 
 // putBack makes delivered rows pending again.
-const putBack = "UPDATE deliveries SET status = 'pending', attempts = 0, nextAttempt = created WHERE id IN (SELECT delivery FROM delivery_attempts); " +
+const putBack = "UPDATE deliveries SET status = 'pending', attempts = 0, nextAttempt = created " +
+	"WHERE id IN (SELECT delivery FROM delivery_attempts); " +
 	blockBehind + "; DELETE FROM delivery_attempts"
 
 func successes(jobs []*delivery.Job, now time.Time) []delivery.Result {

@@ -41,7 +41,10 @@ func (b *bench) webhooks() error {
 	if err != nil {
 		return err
 	}
-	if err := c.run([]*phase{{name: "create with 3 webhooks", plain: true, writes: true, perSecond: createsPerSecond, webhooks: 3, requests: creates}}); err != nil {
+	if err := c.run([]*phase{
+		{name: "create with 3 webhooks", plain: true, writes: true,
+			perSecond: createsPerSecond, webhooks: 3, requests: creates},
+	}); err != nil {
 		return err
 	}
 	c.printArms()
@@ -50,11 +53,20 @@ func (b *bench) webhooks() error {
 
 // besidePlain returns the comparison of our server with plain PocketBase.
 func (b *bench) besidePlain() (*comparison, error) {
-	c := &comparison{bench: b, ratio: "ours by it", divide: func(ours, other float64) float64 { return ours / other }, rates: map[*arm]float64{}}
+	c := &comparison{
+		bench: b, ratio: "ours by it", divide: func(ours, other float64) float64 { return ours / other },
+		rates: map[*arm]float64{},
+	}
 	dir := cmp.Or(*folders, b.dir)
-	c.arms = []*arm{{population: &population{tenants: 1, contacts: *contacts}, name: "ours", binary: b.binary, dir: filepath.Join(dir, fmt.Sprintf("ours-%d", *contacts))}}
+	c.arms = []*arm{
+		{population: &population{tenants: 1, contacts: *contacts}, name: "ours",
+			binary: b.binary, dir: filepath.Join(dir, fmt.Sprintf("ours-%d", *contacts))},
+	}
 	if *before != "" {
-		c.arms = append(c.arms, &arm{population: &population{tenants: 1, contacts: *contacts}, name: "ours before", binary: *before, dir: filepath.Join(dir, fmt.Sprintf("before-%d", *contacts))})
+		c.arms = append(c.arms, &arm{
+			population: &population{tenants: 1, contacts: *contacts}, name: "ours before",
+			binary: *before, dir: filepath.Join(dir, fmt.Sprintf("before-%d", *contacts)),
+		})
 	}
 	return c, c.addPlain(filepath.Join(dir, fmt.Sprintf("plain-%d", *contacts)))
 }
@@ -78,7 +90,8 @@ func (c *comparison) addPlain(dir string) error {
 	full := []string{"PLAIN_SYNCHRONOUS=FULL"}
 	arms := []*arm{
 		{name: "plain"}, {name: "plain, synchronous=FULL", environment: full},
-		{name: "plain, a row for each delivery", sends: sendsRows}, {name: "plain, a row for each delivery, synchronous=FULL", sends: sendsRows, environment: full},
+		{name: "plain, a row for each delivery", sends: sendsRows},
+		{name: "plain, a row for each delivery, synchronous=FULL", sends: sendsRows, environment: full},
 		{name: "plain, only posts", sends: sendsPosts},
 	}
 	if *withLog {
@@ -94,15 +107,22 @@ func (c *comparison) addPlain(dir string) error {
 
 // compareSizes compares our server with few contacts and with many.
 func (b *bench) compareSizes() error {
-	c := &comparison{bench: b, ratio: "ratio", divide: func(first, other float64) float64 { return other / first }, rates: map[*arm]float64{}}
+	c := &comparison{
+		bench: b, ratio: "ratio", divide: func(first, other float64) float64 { return other / first },
+		rates: map[*arm]float64{},
+	}
 	for text := range strings.SplitSeq(*sizes, ",") {
 		p, err := parsePopulation(text)
 		if err != nil {
 			return err
 		}
-		c.arms = append(c.arms, &arm{population: p, name: "ours", binary: b.binary, dir: filepath.Join(cmp.Or(*folders, b.dir), text)})
+		c.arms = append(c.arms, &arm{
+			population: p, name: "ours", binary: b.binary, dir: filepath.Join(cmp.Or(*folders, b.dir), text),
+		})
 	}
-	if err := c.run(append(commonPhases(), &phase{name: "create, all of one tenant", writes: true, perSecond: createsPerSecond, requests: createsOfOne})); err != nil {
+	if err := c.run(append(commonPhases(), &phase{
+		name: "create, all of one tenant", writes: true, perSecond: createsPerSecond, requests: createsOfOne,
+	})); err != nil {
 		return err
 	}
 	c.printArms()
@@ -174,7 +194,8 @@ func (c *comparison) printArms() {
 	c.titles("server | contacts | on disk | memory at its peak | from the start to the first answer")
 	for _, a := range c.arms {
 		if len(a.measured) > 0 {
-			c.row(a.name, a.String(), fmt.Sprintf("%d MiB", size(a.dir)>>20), fmt.Sprintf("%d MiB", a.measured.memory()), median(a.starts).Round(time.Millisecond).String())
+			c.row(a.name, a.String(), fmt.Sprintf("%d MiB", size(a.dir)>>20),
+				fmt.Sprintf("%d MiB", a.measured.memory()), median(a.starts).Round(time.Millisecond).String())
 		}
 	}
 }

@@ -69,7 +69,9 @@ func (h *hooks) await(s *server, deliveries int) error {
 	defer db.Close()
 	var stored int
 	for end := time.Now().Add(deliveryTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status = 'delivered'").Scan(&stored); err != nil || stored >= deliveries {
+		if err := db.QueryRow(
+			"SELECT count(*) FROM deliveries WHERE status = 'delivered'",
+		).Scan(&stored); err != nil || stored >= deliveries {
 			return err
 		}
 	}
@@ -115,7 +117,8 @@ func copyWebhooks(s *server, id string, urls []string) error {
 	defer db.Close()
 	for n, url := range urls {
 		_, err := db.Exec(`INSERT INTO webhooks (id, tenant, url, secret, events, headers, created, updated)
-			SELECT ?, tenant, ?, secret, events, headers, created, updated FROM webhooks WHERE id = ?`, fmt.Sprintf("w%014d", n), url, id)
+			SELECT ?, tenant, ?, secret, events, headers, created, updated FROM webhooks WHERE id = ?`,
+			fmt.Sprintf("w%014d", n), url, id)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,8 @@ func (b *bench) latency() error {
 		latencies []time.Duration
 	}{{"the event's timestamp, before the commit", all.stamped}, {"the client's answer, after the commit", all.answered}} {
 		l := slices.Sorted(slices.Values(row.latencies))
-		b.row(row.from, short(quantile(l, .5)), short(quantile(l, .9)), short(quantile(l, .99)), short(quantile(l, 1)), strconv.Itoa(len(l)))
+		b.row(row.from, short(quantile(l, .5)), short(quantile(l, .9)),
+			short(quantile(l, .99)), short(quantile(l, 1)), strconv.Itoa(len(l)))
 	}
 	return nil
 }
@@ -38,7 +39,8 @@ func (b *bench) latency() error {
 // isolation measures how long events take to healthy receivers with and without two bad ones beside them.
 func (b *bench) isolation() error {
 	const healthy, perSecond = 10, 50
-	b.section("Isolation: %d events/s, each to %d healthy receivers, alone and beside one that hangs and one that drips a byte a second; %s a run", perSecond, healthy, *length)
+	b.section("Isolation: %d events/s, each to %d healthy receivers, "+
+		"alone and beside one that hangs and one that drips a byte a second; %s a run", perSecond, healthy, *length)
 	bad := []func(net.Conn) error{receiver.Never, receiver.Drip}
 	b.titles("round | p50 alone | p50 beside | p99 alone | p99 beside | ratio of p99")
 	var all [2][]time.Duration // alone and beside
@@ -62,7 +64,8 @@ func (b *bench) isolation() error {
 func (b *bench) isolationRow(name string, found [2][]time.Duration) (ratio float64) {
 	alone, beside := slices.Sorted(slices.Values(found[0])), slices.Sorted(slices.Values(found[1]))
 	ratio = float64(quantile(beside, .99)) / float64(quantile(alone, .99))
-	b.row(name, short(quantile(alone, .5)), short(quantile(beside, .5)), short(quantile(alone, .99)), short(quantile(beside, .99)), short(ratio))
+	b.row(name, short(quantile(alone, .5)), short(quantile(beside, .5)),
+		short(quantile(alone, .99)), short(quantile(beside, .99)), short(ratio))
 	return ratio
 }
 
@@ -90,7 +93,10 @@ func (b *bench) arrivals(healthy int, bad []func(net.Conn) error, perSecond floa
 		return nil, err
 	}
 	defer i.stop()
-	p := pace{perSecond: perSecond, length: 3 * warmUp, seed: seed, next: creates(&population{members: []member{i.member}}), answered: watch.answer}
+	p := pace{
+		perSecond: perSecond, length: 3 * warmUp, seed: seed,
+		next: creates(&population{members: []member{i.member}}), answered: watch.answer,
+	}
 	warmed, err := p.run(i.base)
 	if err != nil {
 		return nil, err

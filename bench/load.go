@@ -33,7 +33,9 @@ func (l load) run(base string) (sample, error) {
 	return all.sample(time.Since(began))
 }
 
-func (l load) work(base string, worker uint64, end time.Time, number *atomic.Int64) (latencies []time.Duration, err error) {
+func (l load) work(
+	base string, worker uint64, end time.Time, number *atomic.Int64,
+) (latencies []time.Duration, err error) {
 	random := rand.New(rand.NewPCG(l.seed, worker))
 	c := connection{base: base}
 	defer c.close()

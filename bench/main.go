@@ -21,21 +21,26 @@ import (
 )
 
 var (
-	rounds      = flag.Int("rounds", 5, "how often each measurement is repeated, in alternation with what it is compared to")
-	seconds     = flag.Float64("seconds", 3, "seconds that each measurement takes; phases that create contacts send 5,000 requests for each second instead")
+	rounds = flag.Int("rounds", 5,
+		"how often each measurement is repeated, in alternation with what it is compared to")
+	seconds = flag.Float64("seconds", 3, "seconds that each measurement takes; "+
+		"phases that create contacts send 5,000 requests for each second instead")
 	length      = flag.Duration("length", 20*time.Second, "how long requests that come at a rate are sent at a time")
 	connections = flag.Int("connections", 32, "connections that send requests")
-	only        = flag.String("only", "", "parts of the names of what to measure, separated by commas; everything by default")
-	results     = flag.String("results", "", "the file that receives all output once everything is measured")
-	profiles    = flag.String("profile", "", "requests, sizes: the directory that receives a CPU profile of each phase of our server")
-	folders     = flag.String("folders", "", "requests, webhooks, sizes: where to keep the data directories for the next run, which completes them")
-	contacts    = flag.Int("contacts", 100_000, "requests, webhooks: contacts of the tenant")
-	alone       = flag.Bool("alone", false, "requests, webhooks: leave out plain PocketBase")
-	withLog     = flag.Bool("log", false, "requests, webhooks: add plain PocketBase with its request log on")
-	before      = flag.String("before", "", "requests, webhooks, replica: another executable of ours to compare with")
-	sizes       = flag.String("sizes", "1x100000,1000x1000,1x1000000", "sizes: tenants and contacts of each")
-	backlog     = flag.Int("backlog", 1_000_000, "deliveries: pending deliveries of the large backlog")
-	drained     = flag.Int("drained", 20_000, "deliveries: deliveries of which the throughput is measured")
+	only        = flag.String("only", "",
+		"parts of the names of what to measure, separated by commas; everything by default")
+	results  = flag.String("results", "", "the file that receives all output once everything is measured")
+	profiles = flag.String("profile", "",
+		"requests, sizes: the directory that receives a CPU profile of each phase of our server")
+	folders = flag.String("folders", "",
+		"requests, webhooks, sizes: where to keep the data directories for the next run, which completes them")
+	contacts = flag.Int("contacts", 100_000, "requests, webhooks: contacts of the tenant")
+	alone    = flag.Bool("alone", false, "requests, webhooks: leave out plain PocketBase")
+	withLog  = flag.Bool("log", false, "requests, webhooks: add plain PocketBase with its request log on")
+	before   = flag.String("before", "", "requests, webhooks, replica: another executable of ours to compare with")
+	sizes    = flag.String("sizes", "1x100000,1000x1000,1x1000000", "sizes: tenants and contacts of each")
+	backlog  = flag.Int("backlog", 1_000_000, "deliveries: pending deliveries of the large backlog")
+	drained  = flag.Int("drained", 20_000, "deliveries: deliveries of which the throughput is measured")
 )
 
 // bench is what the measurements share.
@@ -49,13 +54,24 @@ var measurements = map[string]struct {
 	title, about string
 	run          func(*bench) error
 }{
-	"requests": {"Side by side with plain PocketBase", "Our server runs with its default settings: full durability, events, API keys. Plain PocketBase has the same version of the SQLite driver; it has no events and " +
-		"no keys, its request log is off, and its lists use `skipTotal=1`. It runs with its default, `synchronous=NORMAL`, and with `synchronous=FULL`, which is the durability of ours.", (*bench).requests},
-	"webhooks": {"Creates with webhooks, beside hooks of plain PocketBase", "Plain PocketBase has an after-create hook that posts from goroutines: with a row for each delivery, or without any row, which loses what is not sent " +
-		"when the process is killed. It runs with its default, `synchronous=NORMAL`, and with `synchronous=FULL`, which is the durability of ours.", (*bench).webhooks},
-	"sizes":      {"Few contacts and many", "Requests go to tenants, contacts and pages at random. The ratio is to the first size.", (*bench).compareSizes},
-	"replica":    {"Creates with a replica", "The object store is in the process that sends the requests, on the same machine.", (*bench).replica},
-	"deliveries": {"How fast webhooks are delivered", "The receivers are in the process that creates the contacts, on the same machine.", (*bench).deliveries},
+	"requests": {"Side by side with plain PocketBase", "Our server runs with its default settings: " +
+		"full durability, events, API keys. " +
+		"Plain PocketBase has the same version of the SQLite driver; it has no events and " +
+		"no keys, its request log is off, and its lists use `skipTotal=1`. It runs with its default, " +
+		"`synchronous=NORMAL`, and with `synchronous=FULL`, which is the durability of ours.", (*bench).requests},
+	"webhooks": {"Creates with webhooks, beside hooks of plain PocketBase", "Plain PocketBase has an after-create " +
+		"hook that posts from goroutines: with a row for each delivery, " +
+		"or without any row, which loses what is not sent " +
+		"when the process is killed. It runs with its default, `synchronous=NORMAL`, " +
+		"and with `synchronous=FULL`, which is the durability of ours.", (*bench).webhooks},
+	"sizes": {"Few contacts and many", "Requests go to tenants, " +
+		"contacts and pages at random. The ratio is to the first size.", (*bench).compareSizes},
+	"replica": {
+		"Creates with a replica", "The object store is in the process that sends the requests, on the same machine.",
+		(*bench).replica,
+	},
+	"deliveries": {"How fast webhooks are delivered", "The receivers are in the process that creates the contacts, " +
+		"on the same machine.", (*bench).deliveries},
 }
 
 func main() {

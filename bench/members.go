@@ -41,7 +41,8 @@ type admin struct {
 }
 
 func (s *server) signIn() (admin, error) {
-	signedIn, err := admin{server: s}.post("_superusers/auth-with-password", map[string]any{"identity": superuser, "password": superuserPassword})
+	signedIn, err := admin{server: s}.post("_superusers/auth-with-password",
+		map[string]any{"identity": superuser, "password": superuserPassword})
 	return admin{s, fmt.Sprint("Authorization: ", signedIn["token"])}, err
 }
 

@@ -44,7 +44,8 @@ type paced struct {
 // atRates measures how long creates take at half of the rate that was reached, and those of a tenant while another
 // one sends as many as it can.
 func (c *comparison) atRates() error {
-	c.titles("creates at random moments, from when they were due | server | creates/s | p50 (min–max) | p99 (min–max) | p99 by p99 alone | creates/s of the flood")
+	c.titles("creates at random moments, from when they were due | server | creates/s " +
+		"| p50 (min–max) | p99 (min–max) | p99 by p99 alone | creates/s of the flood")
 	found := make([]map[*arm][]paced, len(paces))
 	for i := range paces {
 		found[i] = map[*arm][]paced{}
@@ -136,7 +137,9 @@ func (c *comparison) paceOne(a *arm, i int, seed uint64) (result paced, err erro
 	}
 	wait := func() (float64, error) { return 0, nil }
 	if way.flood {
-		if wait, err = (flood{s.base, a.plain, a.members[0].id, a.members[0].key, *connections, *length}).start(); err != nil {
+		if wait, err = (flood{
+			s.base, a.plain, a.members[0].id, a.members[0].key, *connections, *length,
+		}).start(); err != nil {
 			return result, err
 		}
 	}

@@ -35,7 +35,8 @@ func commonPhases() []*phase {
 		{name: "list 50, at any depth", plain: true, requests: func(p *population) request {
 			return func(_ int64, random *rand.Rand) call { return draw(random, p.pages) }
 		}},
-		{name: "q rare, 1 connection", plain: true, connections: 1, requests: func(p *population) request { return p.searches(rareWord(p)) }},
+		{name: "q rare, 1 connection", plain: true, connections: 1,
+			requests: func(p *population) request { return p.searches(rareWord(p)) }},
 		search("q common", "example", true),
 		search("q two words", "anna example7", false),
 		search("q two letters", "nn", false),
@@ -57,25 +58,35 @@ func requestPhases() []*phase {
 	half := *contacts / 2
 	return append(commonPhases(),
 		search("q accented", "zoe", false),
-		&phase{name: "offset at half", plain: true, requests: list(fmt.Sprintf("&offset=%d", half), fmt.Sprintf("&page=%d", half/50+1))},
-		&phase{name: "upsert, new contacts", writes: true, perSecond: createsPerSecond, requests: func(p *population) request {
+		&phase{name: "offset at half", plain: true, requests: list(fmt.Sprintf("&offset=%d", half),
+			fmt.Sprintf("&page=%d", half/50+1))},
+		&phase{name: "upsert, new contacts", writes: true, perSecond: createsPerSecond, requests: func(
+			p *population,
+		) request {
 			return func(_ int64, random *rand.Rand) call {
 				n := random.Int64N(1 << 40)
-				return call{"PUT", fmt.Sprintf("%s/by-external-id/bench-%d", ourContacts, n), p.contact(p.members[0], n), p.members[0].auth()}
+				return call{
+					"PUT", fmt.Sprintf("%s/by-external-id/bench-%d", ourContacts, n),
+					p.contact(p.members[0], n), p.members[0].auth(),
+				}
 			}
 		}},
 		&phase{name: "batch of 1,000 new contacts, 1 connection", writes: true, fixed: 20, connections: 1, requests: batches},
-		&phase{name: "batch of 1,000 new contacts, 4 connections", writes: true, fixed: 20, connections: 4, requests: batches},
-		&phase{name: "inbound call with 1,000 new contacts, 1 connection", writes: true, fixed: 20, connections: 1, requests: func(p *population) request {
-			return func(_ int64, random *rand.Rand) call {
-				all := make([]byte, 0, 200_000)
-				for range 1_000 {
-					all = append(append(all, ','), p.contact(p.members[0], random.Int64N(1<<40))...)
+		&phase{
+			name:   "batch of 1,000 new contacts, 4 connections",
+			writes: true, fixed: 20, connections: 4, requests: batches,
+		},
+		&phase{name: "inbound call with 1,000 new contacts, 1 connection",
+			writes: true, fixed: 20, connections: 1, requests: func(p *population) request {
+				return func(_ int64, random *rand.Rand) call {
+					all := make([]byte, 0, 200_000)
+					for range 1_000 {
+						all = append(append(all, ','), p.contact(p.members[0], random.Int64N(1<<40))...)
+					}
+					all[0] = '['
+					return call{method: "POST", path: p.inbound, body: string(append(all, ']'))}
 				}
-				all[0] = '['
-				return call{method: "POST", path: p.inbound, body: string(append(all, ']'))}
-			}
-		}},
+			}},
 		&phase{name: "1,000 events of the feed, 1 connection", connections: 1, requests: func(p *population) request {
 			return func(_ int64, random *rand.Rand) call { return draw(random, p.events) }
 		}},
@@ -83,7 +94,9 @@ func requestPhases() []*phase {
 }
 
 func search(name, word string, plain bool) *phase {
-	return &phase{name: name + ", 1 connection", plain: plain, connections: 1, requests: func(p *population) request { return p.searches(word) }}
+	return &phase{name: name + ", 1 connection", plain: plain, connections: 1, requests: func(p *population) request {
+		return p.searches(word)
+	}}
 }
 
 func (p *population) searches(word string) request {

@@ -72,7 +72,9 @@ func (p *population) fill(s *server) error {
 		return err
 	}
 	defer db.Close()
-	for _, step := range []func(*server, *sql.DB) error{p.makeMembers, p.makeContacts, p.drawPeople, p.findPages, p.findEvents, p.checkRareWord} {
+	for _, step := range []func(*server, *sql.DB) error{
+		p.makeMembers, p.makeContacts, p.drawPeople, p.findPages, p.findEvents, p.checkRareWord,
+	} {
 		if err := step(s, db); err != nil {
 			return err
 		}
@@ -109,7 +111,9 @@ func (p *population) makeContacts(s *server, db *sql.DB) error {
 		some := missing[n-1]
 		return p.newContacts(some.member, some.first, some.count)
 	}
-	if _, err := (load{connections: 4, length: fillTimeout, limit: int64(len(missing)), next: next}).run(s.base); err != nil {
+	if _, err := (load{
+		connections: 4, length: fillTimeout, limit: int64(len(missing)), next: next,
+	}).run(s.base); err != nil {
 		return fmt.Errorf("creating contacts: %w", err)
 	}
 	return s.settle()
@@ -128,7 +132,9 @@ func (p *population) drawPeople(_ *server, db *sql.DB) error {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range drawnPeople {
 		var id, tenant string
-		if err := db.QueryRow("SELECT id, tenant FROM contacts WHERE rowid >= ? LIMIT 1", 1+random.Int64N(last)).Scan(&id, &tenant); err != nil {
+		if err := db.QueryRow(
+			"SELECT id, tenant FROM contacts WHERE rowid >= ? LIMIT 1", 1+random.Int64N(last),
+		).Scan(&id, &tenant); err != nil {
 			return err
 		}
 		p.people = append(p.people, call{method: "GET", path: p.path() + "/" + id, auth: auths[tenant]})

@@ -22,8 +22,11 @@ func (i *installation) fillQueue(count, contacts int) error {
 			return err
 		}
 		defer tx.Rollback()
-		for _, statement := range []string{fillContacts, fillEvents, fillDeliveries, blockBehind + ` AND id >= printf('d%014d', :from)`, moveToEnd} {
-			_, err := tx.Exec(statement, sql.Named("from", from), sql.Named("to", min(from+step, count)), sql.Named("tenant", i.id), sql.Named("contacts", contacts), sql.Named("now", now))
+		for _, statement := range []string{
+			fillContacts, fillEvents, fillDeliveries, blockBehind + ` AND id >= printf('d%014d', :from)`, moveToEnd,
+		} {
+			_, err := tx.Exec(statement, sql.Named("from", from), sql.Named("to", min(from+step, count)),
+				sql.Named("tenant", i.id), sql.Named("contacts", contacts), sql.Named("now", now))
 			if err != nil {
 				return fmt.Errorf("filling the queue: %w", err)
 			}
@@ -40,18 +43,25 @@ const (
 	numbers = `WITH RECURSIVE n(i) AS (SELECT :from UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :to) `
 
 	// fillContacts is there because events of deleted contacts would be redacted.
-	fillContacts = `INSERT OR IGNORE INTO contacts (id, tenant, name, email, phone, company, externalId, created, updated) ` + numbers + `
-		SELECT printf('c%014d', i % :contacts), :tenant, 'Grace Hopper', 'grace@example.com', '+12025550143', 'Navy', '', :now, :now FROM n`
+	fillContacts = `INSERT OR IGNORE INTO contacts
+		(id, tenant, name, email, phone, company, externalId, created, updated) ` +
+		numbers + `
+		SELECT printf('c%014d', i % :contacts), :tenant,
+			'Grace Hopper', 'grace@example.com', '+12025550143', 'Navy', '', :now, :now FROM n`
 
 	fillEvents = `INSERT INTO events (id, tenant, type, contact, payload, created) ` + numbers + `
-		SELECT printf('e%014d', i), :tenant, 'contact.updated', printf('c%014d', i % :contacts), printf('{"id":"evt_e%014d","type":"contact.updated",'
-			|| '"timestamp":"2026-01-31T12:00:00.000Z","data":{"id":"c%014d","name":"Grace Hopper","email":"grace@example.com","phone":"+12025550143",'
-			|| '"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
+		SELECT printf('e%014d', i), :tenant, 'contact.updated', printf('c%014d', i % :contacts), printf(
+			'{"id":"evt_e%014d","type":"contact.updated","timestamp":"2026-01-31T12:00:00.000Z",'
+			|| '"data":{"id":"c%014d","name":"Grace Hopper","email":"grace@example.com","phone":"+12025550143",'
+			|| '"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z",'
+			|| '"updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
 			i, i % :contacts), :now FROM n`
 
-	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, created, updated, contact) ` +
+	fillDeliveries = `INSERT INTO deliveries
+		(id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, created, updated, contact) ` +
 		numbers + `, w(id, n) AS (SELECT id, row_number() OVER (ORDER BY id) - 1 FROM webhooks)
-		SELECT printf('d%014d', i), printf('e%014d', i), w.id, :tenant, 'pending', 0, :now, 0, '', :now, :now, printf('c%014d', i % :contacts)
+		SELECT printf('d%014d', i), printf('e%014d', i), w.id, :tenant, 'pending', 0, :now, 0, '', :now, :now,
+			printf('c%014d', i % :contacts)
 		FROM n JOIN w ON w.n = i % (SELECT count(*) FROM webhooks) ORDER BY i`
 
 	// moveToEnd moves the fan-out cursor to the last event, because all events have their deliveries.

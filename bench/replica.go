@@ -34,7 +34,9 @@ func (b *bench) replica() error {
 	}
 	for _, mode := range []string{"async", "sync"} {
 		for _, latency := range []time.Duration{0, 20 * time.Millisecond} {
-			ways = append(ways, &replication{name: fmt.Sprintf("%s, store of %s", mode, latency), binary: b.binary, mode: mode, latency: latency})
+			ways = append(ways, &replication{
+				name: fmt.Sprintf("%s, store of %s", mode, latency), binary: b.binary, mode: mode, latency: latency,
+			})
 		}
 	}
 	for round := range *rounds {

@@ -22,10 +22,12 @@ func (b *bench) heading(title, about string) error {
 	if err != nil {
 		return fmt.Errorf("measuring the disk: %w", err)
 	}
-	fmt.Fprintf(b.out, "# %s\n\nMade by `%s` on %s at commit %s: %d × %s, %s, %s/%s; %d rounds in alternation; figures are their medians. ", title,
+	fmt.Fprintf(b.out, "# %s\n\nMade by `%s` on %s at commit %s: %d × %s, "+
+		"%s, %s/%s; %d rounds in alternation; figures are their medians. ", title,
 		strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly), commit,
 		runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH, *rounds)
-	fmt.Fprintf(b.out, "Writing 4 KiB and syncing took the disk %s (p50) and %s (p99). The load average before the run was %s.\n\n%s Servers, clients and receivers share the processors.\n",
+	fmt.Fprintf(b.out, "Writing 4 KiB and syncing took the disk %s (p50) and %s (p99). "+
+		"The load average before the run was %s.\n\n%s Servers, clients and receivers share the processors.\n",
 		short(quantile(synced, .5)), short(quantile(synced, .99)), load5(), about)
 	return nil
 }

@@ -39,7 +39,8 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 			return fmt.Errorf("updating the database schema: %w", err)
 		}
 		if err := do(command, args); tenant.IsMoving(err) {
-			return errors.New("the tenant is closed for writes because it is moving to another installation; to keep it here, run: contactbase tenant unfreeze")
+			return errors.New("the tenant is closed for writes because it is moving to another installation; " +
+				"to keep it here, run: contactbase tenant unfreeze")
 		} else if err != nil {
 			return err
 		}

@@ -39,26 +39,17 @@ func withoutCode(err error) error {
 }
 
 func contactExport(app core.App) *cobra.Command {
-	filters := url.Values{}
 	command := &cobra.Command{
-		Use:     "export TENANT FILE",
-		Short:   "Write a tenant's contacts to an Excel workbook (.xlsx), vCards (.vcf) or a CSV file, or as CSV to standard output with -",
-		Example: "  contactbase contact export Acme contacts.xlsx\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
+		Use: "export TENANT FILE",
+		Short: "Write a tenant's contacts to an Excel workbook (.xlsx), " +
+			"vCards (.vcf) or a CSV file, or as CSV to standard output with -",
+		Example: "  contactbase contact export Acme contacts.xlsx\n" +
+			"  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 	}
-	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
+	given := command.Flags().StringArray("filter", nil,
+		"an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {
-		for _, filter := range *given {
-			name, value, found := strings.Cut(filter, "=")
-			if !found {
-				return fmt.Errorf("--filter must be NAME=VALUE, such as q=lovelace, not %q", filter)
-			}
-			filters.Set(name, value)
-		}
-		query, err := list.ParsePage(app, filters)
-		var invalid *fault.Error
-		if errors.As(err, &invalid) {
-			return fmt.Errorf("--filter %w; the filters are %s and indexed fields", invalid.Fields, strings.Join(list.Filters(), ", "))
-		}
+		query, err := parseFilters(app, *given)
 		if err != nil {
 			return err
 		}
@@ -66,7 +57,9 @@ func contactExport(app core.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := audit.Write(app, audit.Entry{Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName}); err != nil {
+		if err := audit.Write(app, audit.Entry{
+			Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName,
+		}); err != nil {
 			return err
 		}
 		var contacts int
@@ -83,4 +76,23 @@ func contactExport(app core.App) *cobra.Command {
 		return printOne(command, row{{"tenant", owner.GetString("name")}, {"contacts", contacts}, {"file", args[1]}})
 	})
 	return command
+}
+
+// parseFilters returns the query of the flags --filter.
+func parseFilters(app core.App, given []string) (list.Query, error) {
+	filters := url.Values{}
+	for _, filter := range given {
+		name, value, found := strings.Cut(filter, "=")
+		if !found {
+			return list.Query{}, fmt.Errorf("--filter must be NAME=VALUE, such as q=lovelace, not %q", filter)
+		}
+		filters.Set(name, value)
+	}
+	query, err := list.ParsePage(app, filters)
+	var invalid *fault.Error
+	if errors.As(err, &invalid) {
+		err = fmt.Errorf("--filter %w; the filters are %s and indexed fields",
+			invalid.Fields, strings.Join(list.Filters(), ", "))
+	}
+	return query, err
 }

@@ -37,11 +37,13 @@ func contactImport(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import TENANT FILE",
 		Short: "Create and update contacts from a CSV file, an Excel workbook or vCards",
-		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes column headings in seven languages. It prints " +
-			"the mapping before it writes anything, and stops at an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes " +
-			"nothing. If the command is killed, the server finishes the import.",
+		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes " +
+			"column headings in seven languages. It prints the mapping before it writes anything, and stops at " +
+			"an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes nothing. " +
+			"If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
-			"  contactbase contact import Acme contacts.csv --country DE --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
+			"  contactbase contact import Acme contacts.csv --country DE " +
+			"--column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -51,15 +53,21 @@ func contactImport(app core.App) *cobra.Command {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	flags := command.Flags()
-	flags.StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
+	flags.StringArrayVar(&i.columns, "column", nil,
+		"map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
 	flags.BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
-	flags.StringVar(&i.choices.Match, "match", "", "match rows to contacts by "+alternatives(sheet.Matches)+" (default: row by row, id for files from contact export, "+
+	flags.StringVar(&i.choices.Match, "match", "", "match rows to contacts by "+
+		alternatives(sheet.Matches)+" (default: row by row, id for files from contact export, "+
 		"otherwise externalId, otherwise email)")
-	flags.StringVar(&i.choices.Existing, "existing", "", alternatives(sheet.Existing)+" contacts that exist; fill sets only empty fields (default: update)")
+	flags.StringVar(&i.choices.Existing, "existing", "",
+		alternatives(sheet.Existing)+" contacts that exist; fill sets only empty fields (default: update)")
 	flags.StringVar(&i.choices.New, "new", "", alternatives(sheet.New)+" contacts that do not exist (default: create)")
-	flags.StringVar(&i.choices.Country, "country", "", "read national phone numbers of this country, for example DE (default: the country of the tenant)")
-	flags.BoolVar(&i.choices.Strict, "strict", false, "refuse a row with an invalid phone, company or custom field instead of leaving out the value")
-	flags.IntVar(&i.source.Headings, "headings", 0, "the row with the column headings (default: the first of 20 rows that looks like it)")
+	flags.StringVar(&i.choices.Country, "country", "",
+		"read national phone numbers of this country, for example DE (default: the country of the tenant)")
+	flags.BoolVar(&i.choices.Strict, "strict", false,
+		"refuse a row with an invalid phone, company or custom field instead of leaving out the value")
+	flags.IntVar(&i.source.Headings, "headings", 0,
+		"the row with the column headings (default: the first of 20 rows that looks like it)")
 	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
 	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without changing contacts")
 	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
@@ -154,7 +162,8 @@ func (i *importing) choose(file *imports.File) error {
 		at := strings.LastIndexByte(pair, '=')
 		place := slices.Index(file.Columns, pair[:max(at, 0)])
 		if at < 0 || place < 0 {
-			return fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(file.Columns, ", "))
+			return fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, "+
+				"for example 'Betrieb=company': %s", strings.Join(file.Columns, ", "))
 		}
 		chosen[place] = pair[at+1:]
 	}
@@ -209,7 +218,8 @@ func unmapped(columns []string) error {
 	}
 	advice := "Rename these columns, or skip them all with --ignoreUnknown"
 	if example != "" {
-		advice = fmt.Sprintf("Map a column with --column '%s=FIELD', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
+		advice = fmt.Sprintf("Map a column with --column '%s=FIELD', "+
+			"skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
 	}
 	return fmt.Errorf("columns not recognized: %s. Nothing was imported. %s", strings.Join(quoted, ", "), advice)
 }
@@ -246,7 +256,8 @@ func (i *importing) follow(command *cobra.Command, id string) error {
 		select {
 		case err := <-ended:
 			if ctx.Err() != nil {
-				return errors.Join(errors.New("interrupted; rows already applied stay"), imports.Cancel(context.WithoutCancel(ctx), i.app, id))
+				return errors.Join(errors.New("interrupted; rows already applied stay"),
+					imports.Cancel(context.WithoutCancel(ctx), i.app, id))
 			}
 			if err != nil {
 				return err
@@ -279,11 +290,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", note.Row, note.Text)
 	}
 	if i.refused != "" {
-		format := over.Format
-		if named := sheet.FormatOf(i.refused); named == sheet.Workbook || format == sheet.Workbook {
-			format = named
-		}
-		if err := writeFile(i.refused, func(to io.Writer) error { return imports.WriteRefused(i.app, id, format, to) }); err != nil {
+		if err := i.writeRefused(over); err != nil {
 			return err
 		}
 	}
@@ -298,12 +305,25 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	}
 	wrong := printOne(command, answer)
 	if over.RowsRefused > 0 {
-		wrong = errors.Join(wrong, fmt.Errorf("%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total))
+		wrong = errors.Join(wrong, fmt.Errorf(
+			"%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total,
+		))
 	}
 	if len(i.unknown) > 0 {
 		wrong = errors.Join(wrong, unmapped(i.unknown))
 	}
 	return wrong
+}
+
+// writeRefused writes the refused rows to the file of --refused, in the format of its name or of the import.
+func (i *importing) writeRefused(of *imports.Import) error {
+	format := of.Format
+	if named := sheet.FormatOf(i.refused); named == sheet.Workbook || format == sheet.Workbook {
+		format = named
+	}
+	return writeFile(i.refused, func(to io.Writer) error {
+		return imports.WriteRefused(i.app, of.ID, format, to)
+	})
 }
 
 // answer returns the command's report on an import.

@@ -20,8 +20,9 @@ func contactIndex(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "index FIELD",
 		Short: "Let the API filter contacts by the company or a custom field",
-		Long: "Add the index that the API needs to filter contacts by the company or a custom field. Nothing can be written while the index " +
-			"is built. The command says how long that takes, and asks for --yes if it takes longer than 50 ms.",
+		Long: "Add the index that the API needs to filter contacts by the company or a custom field. Nothing can " +
+			"be written while the index is built. The command says how long that takes, and asks for --yes if it " +
+			"takes longer than 50 ms.",
 		Example: "  contactbase contact index company --yes\n  contactbase contact index company --remove",
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			field, err := filterField(app, args[0])
@@ -53,7 +54,8 @@ func filterField(app core.App, name string) (list.FilterField, error) {
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return list.FilterField{}, fmt.Errorf("%q is not a field that takes an index to filter by; choose one of: %s", name, strings.Join(names, ", "))
+		return list.FilterField{}, fmt.Errorf("%q is not a field that takes an index to filter by; choose one of: %s",
+			name, strings.Join(names, ", "))
 	}
 	return fields[at], nil
 }
@@ -64,7 +66,8 @@ func addIndex(command *cobra.Command, app core.App, field list.FilterField, yes 
 		return err
 	}
 	if pause > shortPause {
-		warning := fmt.Sprintf("building the index for %d contacts takes about %.1f s, and nothing can be written meanwhile", contacts, pause.Seconds())
+		warning := fmt.Sprintf("building the index for %d contacts takes about %.1f s, "+
+			"and nothing can be written meanwhile", contacts, pause.Seconds())
 		if !yes {
 			return fmt.Errorf("%s; confirm with --yes", warning)
 		}
@@ -82,7 +85,8 @@ func removeIndex(command *cobra.Command, app core.App, field list.FilterField) e
 	case "":
 		return fmt.Errorf("%q has no index", field.Name)
 	default:
-		return fmt.Errorf("this command did not add the index %q; remove it in the dashboard, in the collection contacts", field.Index)
+		return fmt.Errorf("this command did not add the index %q; "+
+			"remove it in the dashboard, in the collection contacts", field.Index)
 	}
 	if err := list.RemoveIndex(app, field.Name); err != nil {
 		return err

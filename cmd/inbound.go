@@ -26,8 +26,11 @@ func inboundRow(record *core.Record) row {
 // NewInboundCommand returns the command that manages inbound webhooks.
 func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
-		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundRow), inboundRotate(app),
-		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately", inbound.CollectionName, "inbound webhook"))
+		inboundCreate(app), listCommand(app, "inbound",
+			"List the inbound webhooks", inbound.CollectionName, inboundRow),
+		inboundRotate(app),
+		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately",
+			inbound.CollectionName, "inbound webhook"))
 }
 
 func inboundCreate(app core.App) *cobra.Command {
@@ -47,7 +50,8 @@ func inboundCreate(app core.App) *cobra.Command {
 				}
 			}
 			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{
-				"tenant": t.Id, "name": name, "access": access, "mapping": mapping, "verifySecret": verifySecret, "verifyScheme": verifyScheme,
+				"tenant": t.Id, "name": name, "access": access, "mapping": mapping,
+				"verifySecret": verifySecret, "verifyScheme": verifyScheme,
 			})
 			if err != nil {
 				return err
@@ -59,8 +63,10 @@ func inboundCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
 	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
 	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
-	command.Flags().StringVar(&verifySecret, "verifySecret", "", "the secret with which the sender signs; refuses requests without a valid signature")
-	command.Flags().StringVar(&verifyScheme, "verifyScheme", "", "how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
+	command.Flags().StringVar(&verifySecret, "verifySecret", "",
+		"the secret with which the sender signs; refuses requests without a valid signature")
+	command.Flags().StringVar(&verifyScheme, "verifyScheme", "",
+		"how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
 	choices(command, "verifyScheme", inbound.Schemes())
 	return command
 }

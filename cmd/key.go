@@ -19,7 +19,8 @@ var keyColumns = []string{"id", "tenant", "name", "prefix", "permissions", "expi
 // NewKeyCommand returns the command that manages API keys.
 func NewKeyCommand(app core.App) *cobra.Command {
 	return group("key", "Manage API keys", keyCreate(app),
-		listCommand(app, "key", "List the API keys", credential.CollectionName, showing(keyColumns...)), keyRevoke(app), keyRotate(app))
+		listCommand(app, "key", "List the API keys", credential.CollectionName, showing(keyColumns...)),
+		keyRevoke(app), keyRotate(app))
 }
 
 func keyCreate(app core.App) *cobra.Command {
@@ -111,12 +112,16 @@ func keyRotate(app core.App) *cobra.Command {
 				return notFound(err, "key", args[0])
 			}
 			if end := key.Expires(); expires == "" && !end.IsZero() {
-				fmt.Fprintf(command.ErrOrStderr(), "note: the new key expires at %s, when the old one was to expire; choose another time with --expires\n", stamp.Shown(end.Time()))
+				fmt.Fprintf(command.ErrOrStderr(), "note: the new key expires at %s, "+
+					"when the old one was to expire; choose another time with --expires\n", stamp.Shown(end.Time()))
 			}
-			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...),
+				property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
-	command.Flags().IntVar(&rotation.OverlapHours, "overlapHours", 0, "how many hours the old key keeps working; 0 ends it immediately")
-	command.Flags().StringVar(&expires, "expires", "", "when the new key expires, as an RFC 3339 time; by default when the old one would have")
+	command.Flags().IntVar(&rotation.OverlapHours, "overlapHours", 0,
+		"how many hours the old key keeps working; 0 ends it immediately")
+	command.Flags().StringVar(&expires, "expires", "",
+		"when the new key expires, as an RFC 3339 time; by default when the old one would have")
 	return command
 }

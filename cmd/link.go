@@ -23,14 +23,16 @@ func tenantPortalLink(app core.App) *cobra.Command {
 				return err
 			}
 			if options.Duration < member.MinLinkDuration || options.Duration > member.MaxLinkDuration {
-				return fmt.Errorf("--expires must be between %s and %s, not %s", member.MinLinkDuration, member.MaxLinkDuration, options.Duration)
+				return fmt.Errorf("--expires must be between %s and %s, not %s",
+					member.MinLinkDuration, member.MaxLinkDuration, options.Duration)
 			}
 			link, err := member.NewLink(app, t.Id, options, time.Now())
 			if err != nil {
 				return validationError("creating the portal link", err)
 			}
 			return printOne(command, row{
-				{"id", link.ID}, {"tenant", t.Id}, {"role", options.Role}, {"name", options.Name}, {"expires", stamp.Shown(link.Expires)},
+				{"id", link.ID}, {"tenant", t.Id}, {"role", options.Role},
+				{"name", options.Name}, {"expires", stamp.Shown(link.Expires)},
 				{"token", link.Token}, {"url", link.URL},
 			})
 		}),
@@ -38,7 +40,8 @@ func tenantPortalLink(app core.App) *cobra.Command {
 	command.Flags().StringVar(&options.Role, "role", member.RoleViewer, alternatives(roles))
 	choices(command, "role", roles)
 	command.Flags().StringVar(&options.Name, "name", "", "who uses the link")
-	command.Flags().DurationVar(&options.Duration, "expires", member.DefaultLinkDuration, "how long the link works, from 5m to 24h")
+	command.Flags().DurationVar(&options.Duration, "expires", member.DefaultLinkDuration,
+		"how long the link works, from 5m to 24h")
 	return command
 }
 

@@ -48,9 +48,11 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&run.URL, "url", "http://127.0.0.1:8090", "the URL of the installation")
-	flags.StringVar(&run.Key, "key", "", "the API key, with the permission contacts:read (default the environment variable "+keyEnv+")")
+	flags.StringVar(&run.Key, "key", "",
+		"the API key, with the permission contacts:read (default the environment variable "+keyEnv+")")
 	flags.StringVar(&run.Forward, "forward", "", "the URL to post to, such as http://localhost:3000/hook")
-	flags.StringVar(&run.From, "from", "", "where to start: now, oldest, or an event's ID (default where the last run ended, else now)")
+	flags.StringVar(&run.From, "from", "",
+		"where to start: now, oldest, or an event's ID (default where the last run ended, else now)")
 	return command
 }
 

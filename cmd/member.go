@@ -21,7 +21,8 @@ var memberColumns = []string{"id", "tenant", "email", "name", "role", "notify", 
 func NewMemberCommand(app core.App, deliveries *store.Store) *cobra.Command {
 	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
 		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, showing(memberColumns...)),
-		deleteCommand(app, deliveries, "member", "Delete a member, whose sessions end immediately", member.CollectionName, "member"))
+		deleteCommand(app, deliveries, "member",
+			"Delete a member, whose sessions end immediately", member.CollectionName, "member"))
 }
 
 func memberCreate(app core.App) *cobra.Command {
@@ -45,13 +46,12 @@ func memberCreate(app core.App) *cobra.Command {
 			if there, err := app.FindAuthRecordByEmail(member.CollectionName, email); err == nil {
 				return fmt.Errorf("another member, of the tenant %s, has the address %s", there.GetString("tenant"), email)
 			}
-			password := rand.Text()
-			if passwordFile != "" {
-				if password, err = readSecret("passwordFile", passwordFile); err != nil {
-					return err
-				}
+			password, err := choosePassword(passwordFile)
+			if err != nil {
+				return err
 			}
-			record, err := create(app, member.CollectionName, "member", map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
+			record, err := create(app, member.CollectionName, "member",
+				map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
 			if err != nil {
 				return err
 			}
@@ -67,6 +67,15 @@ func memberCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&role, "role", member.RoleViewer, "what the member may do: "+alternatives(roles))
 	choices(command, "role", roles)
 	command.Flags().StringVar(&name, "name", "", "the member's name")
-	command.Flags().StringVar(&passwordFile, "passwordFile", "", "the file with the password, such as /dev/stdin (default: generated)")
+	command.Flags().StringVar(&passwordFile, "passwordFile", "",
+		"the file with the password, such as /dev/stdin (default: generated)")
 	return command
+}
+
+// choosePassword returns the password in the file, or a generated one if file is "".
+func choosePassword(file string) (string, error) {
+	if file == "" {
+		return rand.Text(), nil
+	}
+	return readSecret("passwordFile", file)
 }

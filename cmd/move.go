@@ -36,9 +36,10 @@ func tenantFreeze(app core.App, deliveries *store.Store) *cobra.Command {
 
 func tenantUnfreeze(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "unfreeze TENANT",
-		Short:   "Open a frozen tenant again",
-		Long:    "Open a frozen tenant again, if it stays here. Never do so after it has moved: it would be written in two places.",
+		Use:   "unfreeze TENANT",
+		Short: "Open a frozen tenant again",
+		Long: "Open a frozen tenant again, if it stays here. " +
+			"Never do so after it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := tenant.Unfreeze(app, t.Id); err != nil {
@@ -65,8 +66,9 @@ func tenantExport(app core.App, deliveries *store.Store, minFree uint64) *cobra.
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
 		Short: "Write a tenant and all its data to a file, for another installation",
-		Long: "Write a tenant and all its data to a file, for another installation. The tenant must be frozen; --freeze freezes it, and " +
-			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
+		Long: "Write a tenant and all its data to a file, for another installation. The tenant must be frozen; " +
+			"--freeze freezes it, and it stays frozen. A passphrase encrypts the archive and protects it against " +
+			"changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
 		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
@@ -102,7 +104,9 @@ func (m *moving) export(command *cobra.Command, t *tenant.Tenant, file string) e
 		if err != nil {
 			return err
 		}
-		source := &move.Source{App: m.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
+		source := &move.Source{
+			App: m.app, Tenant: t.Id, Passphrase: phrase, Room: room, Progress: showProgress(command.ErrOrStderr()),
+		}
 		moved, err = source.Export(ctx, to)
 		return err
 	})
@@ -119,7 +123,9 @@ func (m *moving) export(command *cobra.Command, t *tenant.Tenant, file string) e
 
 // report writes a move to the audit log, and prints what was moved.
 func (m *moving) report(command *cobra.Command, action audit.Action, moved *move.Summary, state tenant.State) error {
-	if err := audit.Write(m.app, audit.Entry{Tenant: moved.Tenant, Action: action, Collection: tenant.CollectionName, Record: moved.Tenant}); err != nil {
+	if err := audit.Write(m.app, audit.Entry{
+		Tenant: moved.Tenant, Action: action, Collection: tenant.CollectionName, Record: moved.Tenant,
+	}); err != nil {
 		return err
 	}
 	return printOne(command, row{
@@ -161,16 +167,20 @@ func tenantImport(app core.App, deliveries *store.Store, bounds tenant.Bounds, m
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a tenant from an archive written by tenant export",
-		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses and cursors keep working. The command " +
-			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
-		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
+		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses " +
+			"and cursors keep working. The command checks the whole archive before it writes anything. The " +
+			"tenant is not served until the import is complete.",
+		Example: "  contactbase tenant import acme.age\n" +
+			"  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		ValidArgsFunction: completeFiles,
 		Annotations:       map[string]string{SettingsUse: "minFreeDisk maxKeys maxWebhooks maxInbound maxMembers"},
 		RunE:              run(app, func(command *cobra.Command, args []string) error { return m.arrive(command, args[0]) }),
 	}
 	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")
-	command.Flags().BoolVar(&m.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
-	command.Flags().BoolVar(&m.trusted, "trusted", false, "let the webhooks of a tenant with members reach private addresses and NATS as before; only for archives that nobody else can change")
+	command.Flags().BoolVar(&m.frozen, "frozen", false,
+		"leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
+	command.Flags().BoolVar(&m.trusted, "trusted", false, "let the webhooks of a tenant with "+
+		"members reach private addresses and NATS as before; only for archives that nobody else can change")
 	passphraseFlag(command, &m.passphrase)
 	return command
 }

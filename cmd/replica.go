@@ -20,9 +20,10 @@ func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
 
 func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
-		Use:         "status",
-		Short:       "Show which machine writes the replica, and how far it lags",
-		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It exits with an error if the replica has a fault.",
+		Use:   "status",
+		Short: "Show which machine writes the replica, and how far it lags",
+		Example: "  contactbase replica status --replica s3://bucket/contacts\n\n" +
+			"  It exits with an error if the replica has a fault.",
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
@@ -49,7 +50,8 @@ func statusRow(s replica.Status) row {
 		}
 	}
 	return row{
-		{"state", string(s.State)}, {"store", s.Store}, {"mode", string(s.Mode)}, {"generation", s.Generation}, {"holder", s.Holder},
+		{"state", string(s.State)}, {"store", s.Store}, {"mode", string(s.Mode)},
+		{"generation", s.Generation}, {"holder", s.Holder},
 		{"lagSeconds", s.LagSeconds}, {"lagBytes", s.LagBytes}, {"lagTransactions", s.LagTransactions},
 		{"error", orNil(s.Error)}, {"drill", testedAt}, {"drillError", testError},
 	}
@@ -60,7 +62,8 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 		Use:   "restore FOLDER",
 		Short: "Restore the replica into a new directory",
 		Example: "  contactbase replica restore /srv/restored/pb_data --replica s3://bucket/contacts\n\n" +
-			"  This does not affect a running server. Serve the directory with --dir and the same --replica, once no other machine\n" +
+			"  This does not affect a running server. " +
+			"Serve the directory with --dir and the same --replica, once no other machine\n" +
 			"  does. Files of custom fields and the key of an encrypted directory are not in the replica.",
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
@@ -82,9 +85,10 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 
 func replicaRestoreTest(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:         "drill",
-		Short:       "Make the server restore its replica into a temporary directory and compare, as it does every night",
-		Example:     "  contactbase replica drill --dir /var/lib/contactbase/pb_data\n\n  It exits with an error if the replica differs.",
+		Use:   "drill",
+		Short: "Make the server restore its replica into a temporary directory and compare, as it does every night",
+		Example: "  contactbase replica drill --dir /var/lib/contactbase/pb_data\n\n" +
+			"  It exits with an error if the replica differs.",
 		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())

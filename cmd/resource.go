@@ -13,7 +13,9 @@ import (
 )
 
 // runOn is run for a command whose first argument is a tenant, by its ID or name.
-func runOn(app core.App, do func(command *cobra.Command, t *tenant.Tenant, args []string) error) func(*cobra.Command, []string) error {
+func runOn(
+	app core.App, do func(command *cobra.Command, t *tenant.Tenant, args []string) error,
+) func(*cobra.Command, []string) error {
 	return run(app, func(command *cobra.Command, args []string) error {
 		t, err := tenant.Find(app, args[0])
 		if err != nil {
@@ -66,7 +68,9 @@ func showing(names ...string) func(*core.Record) row {
 }
 
 // listRecords prints the records of a collection in the order of their creation.
-func listRecords(command *cobra.Command, app core.App, collection string, filter dbx.HashExp, show func(*core.Record) row) error {
+func listRecords(
+	command *cobra.Command, app core.App, collection string, filter dbx.HashExp, show func(*core.Record) row,
+) error {
 	var records []*core.Record
 	if err := app.RecordQuery(collection).Where(filter).OrderBy("created", "id").All(&records); err != nil {
 		return fmt.Errorf("listing %s: %w", collection, err)

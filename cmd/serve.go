@@ -98,7 +98,9 @@ func (s *served) listen(e *core.ServeEvent) error {
 	}
 	base := address.Of(e.Listener.Addr(), s.flag == "--https", s.domain)
 	if installer := e.InstallerFunc; installer != nil {
-		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error { return installer(app, superuser, base) }
+		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error {
+			return installer(app, superuser, base)
+		}
 	}
 	s.show(e.App, base)
 	alone := !delivery.IsSending(e.App.DataDir())

@@ -17,7 +17,8 @@ import (
 func NewTenantCommand(app core.App, deliveries *store.Store, bounds tenant.Bounds, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
-		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, bounds, minFree),
+		tenantFreeze(app, deliveries), tenantUnfreeze(app),
+		tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, bounds, minFree),
 		tenantPortalLink(app), tenantRevokeLinks(app))
 }
 
@@ -34,19 +35,23 @@ func tenantCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("looking for tenants with this name: %w", err)
 			}
-			record, err := create(app, tenant.CollectionName, "tenant", map[string]any{"name": args[0], "apiEnabled": !disabled, "rateLimit": rateLimit, "country": country})
+			record, err := create(app, tenant.CollectionName, "tenant",
+				map[string]any{"name": args[0], "apiEnabled": !disabled, "rateLimit": rateLimit, "country": country})
 			if err != nil {
 				return err
 			}
 			if namesakes > 0 {
-				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their IDs to tell them apart\n", namesakes+1, args[0])
+				fmt.Fprintf(command.ErrOrStderr(),
+					"note: %d tenants are now named %q; use their IDs to tell them apart\n", namesakes+1, args[0])
 			}
 			return printOne(command, tenantRow(record, tenant.Open))
 		}),
 	}
 	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API disabled")
-	command.Flags().StringVar(&country, "country", "", "two letters, such as DE: imports and inbound webhooks read phone numbers of this country")
-	command.Flags().IntVar(&rateLimit, "rateLimit", 0, fmt.Sprintf("requests per minute and key; 0 for %d", tenant.DefaultRateLimit))
+	command.Flags().StringVar(&country, "country", "",
+		"two letters, such as DE: imports and inbound webhooks read phone numbers of this country")
+	command.Flags().IntVar(&rateLimit, "rateLimit", 0,
+		fmt.Sprintf("requests per minute and key; 0 for %d", tenant.DefaultRateLimit))
 	return command
 }
 
@@ -60,7 +65,8 @@ func tenantList(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return listRecords(command, app, tenant.CollectionName, nil, func(record *core.Record) row { return tenantRow(record, states[record.Id]) })
+			return listRecords(command, app, tenant.CollectionName,
+				nil, func(record *core.Record) row { return tenantRow(record, states[record.Id]) })
 		}),
 	}
 }
@@ -83,7 +89,8 @@ func tenantDelete(app core.App, deliveries *store.Store) *cobra.Command {
 }
 
 func tenantRow(record *core.Record, state tenant.State) row {
-	shown := append(columns(record, "id", "name", "apiEnabled"), property{"rateLimit", keyRate(record.GetInt("rateLimit"))})
+	shown := append(columns(record, "id", "name", "apiEnabled"),
+		property{"rateLimit", keyRate(record.GetInt("rateLimit"))})
 	shown = append(shown, columns(record, "country")...)
 	return append(append(shown, property{"state", stateName(state)}), columns(record, "created")...)
 }

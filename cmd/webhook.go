@@ -19,13 +19,19 @@ import (
 	"contactbase/internal/webhook"
 )
 
-var webhookColumns = []string{"id", "tenant", "name", "url", "events", "filter", "maxPerSecond", "disabled", "disabledReason"}
+var webhookColumns = []string{
+	"id", "tenant", "name", "url", "events", "filter", "maxPerSecond", "disabled", "disabledReason",
+}
 
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which
 // addresses it refuses.
-func NewWebhookCommand(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
+func NewWebhookCommand(
+	app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options,
+) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, showing(webhookColumns...)), webhookRotate(app),
+		webhookCreate(app, reach),
+		listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, showing(webhookColumns...)),
+		webhookRotate(app),
 		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
@@ -56,7 +62,8 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				plain = secret.New()
 			}
 			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
-				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain, "headers": headers,
+				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter,
+				"maxPerSecond": maxPerSecond, "secret": plain, "headers": headers,
 			})
 			if err != nil {
 				return err
@@ -70,10 +77,14 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
-	command.Flags().StringVar(&filter, "filter", "", "deliver only events that match this expression, such as: data.company == \"Acme\"")
-	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0, "at most this many requests per second, up to 1000; 0 for no limit")
-	command.Flags().StringArrayVar(&sent, "header", nil, "a header of each request, such as 'Authorization: Bearer …'; repeat it for more")
+	command.Flags().StringSliceVar(&events, "event", nil,
+		"an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
+	command.Flags().StringVar(&filter, "filter", "",
+		"deliver only events that match this expression, such as: data.company == \"Acme\"")
+	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0,
+		"at most this many requests per second, up to 1000; 0 for no limit")
+	command.Flags().StringArrayVar(&sent, "header", nil,
+		"a header of each request, such as 'Authorization: Bearer …'; repeat it for more")
 	choices(command, "event", event.Kinds)
 	return command
 }
@@ -109,11 +120,14 @@ func webhookRotate(app core.App) *cobra.Command {
 			return printOne(command, row{{"id", args[0]}, {"secret", plain}})
 		}),
 	}
-	command.Flags().IntVar(&overlapHours, "overlapHours", webhook.OverlapHours, "how many hours the old secret also signs, up to 24; 0 ends all old ones immediately")
+	command.Flags().IntVar(&overlapHours, "overlapHours", webhook.OverlapHours,
+		"how many hours the old secret also signs, up to 24; 0 ends all old ones immediately")
 	return command
 }
 
-func webhookPing(app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
+func webhookPing(
+	app core.App, deliveries *store.Store, sender *delivery.Sender, reach safehttp.Options,
+) *cobra.Command {
 	return &cobra.Command{
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
@@ -126,7 +140,8 @@ func webhookPing(app core.App, deliveries *store.Store, sender *delivery.Sender,
 			}
 			// a failed attempt would count against the webhook
 			if host := safehttp.Host(record.GetString("url")); reach.Refuses(host) {
-				return fmt.Errorf("%s is a private address, which this command may not reach: pass the --webhookAllow of the server, or set it in the configuration", host)
+				return fmt.Errorf("%s is a private address, which this command may not reach: "+
+					"pass the --webhookAllow of the server, or set it in the configuration", host)
 			}
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
@@ -176,7 +191,9 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 				}
 			}
 			warnDisabled(command, app, args[0])
-			return printOne(command, row{{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun}})
+			return printOne(command, row{
+				{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun},
+			})
 		}),
 	}
 	command.Flags().StringVar(&since, "since", "", "the start, as an RFC 3339 time")
@@ -210,6 +227,7 @@ func webhookEnable(app core.App) *cobra.Command {
 func warnDisabled(command *cobra.Command, app core.App, id string) {
 	record, err := app.FindRecordById(webhook.CollectionName, id)
 	if err == nil && record.GetBool("disabled") {
-		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
+		fmt.Fprintf(command.ErrOrStderr(),
+			"warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
 	}
 }

@@ -60,7 +60,8 @@ func Bind(app core.App, version string) {
 
 // policy is the content security policy that PocketBase gives the dashboard, except that images come from nowhere else.
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
-	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
+	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; " +
+	"script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
 // headers sets the headers of the dashboard. Its images come from no other host: a tenant could put one into an editor
 // field, and learn when and from where an admin looks at the contact. Browsers do not run the pages of an older

@@ -17,7 +17,8 @@ import (
 
 // portalPolicy lets the portal run only its own scripts. Its pages show text from outside: responses of
 // receivers, and contacts.
-const portalPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const portalPolicy = "default-src 'none'; script-src 'self'; " +
+	"style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // shipped are the files of PocketBase's dashboard that the portal uses. It serves them itself, so that a
@@ -57,7 +58,9 @@ func newPortal(styles []byte) (*portal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the portal's page: %w", err)
 	}
-	p := &portal{files: map[string][]byte{"portal.js": script, "portal.css": append(bytes.Clone(styles), own...)}, page: page}
+	p := &portal{
+		files: map[string][]byte{"portal.js": script, "portal.css": append(bytes.Clone(styles), own...)}, page: page,
+	}
 	for _, pattern := range shipped {
 		names, err := fs.Glob(ui.DistDirFS, pattern)
 		if err != nil || len(names) == 0 {

@@ -33,10 +33,12 @@ var menu = []struct {
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
 	{"Guides", []string{
-		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "senders", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
+		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "senders", "import",
+		"duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
 	}},
 	{"Operations", []string{
-		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "failover-model", "architecture", "comparison",
+		"install", "self-hosting", "proxies", "settings", "commands", "monitoring",
+		"audit", "upgrading", "growing", "failover-model", "architecture", "comparison",
 	}},
 }
 
@@ -100,7 +102,9 @@ var rendered = sync.OnceValue(func() map[string][]byte {
 	for _, chapter := range chapters() {
 		for _, page := range chapter.Pages {
 			var out bytes.Buffer
-			if err := layout.Execute(&out, map[string]any{"Page": page, "Chapters": chapters(), "Root": page.Root()}); err != nil {
+			if err := layout.Execute(&out, map[string]any{
+				"Page": page, "Chapters": chapters(), "Root": page.Root(),
+			}); err != nil {
 				panic("docs: " + err.Error())
 			}
 			all[page.Name] = out.Bytes()

@@ -15,7 +15,8 @@ import (
 func markdown(source []byte, link func(destination string) string) (title, body string) {
 	converter := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links(link), 100))),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(),
+			parser.WithASTTransformers(util.Prioritized(links(link), 100))),
 	)
 	document := converter.Parser().Parse(text.NewReader(source))
 	if heading, isHeading := document.FirstChild().(*ast.Heading); isHeading {

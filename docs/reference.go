@@ -45,7 +45,8 @@ func endpoint(page Page, operation reference.Operation) section {
 		names = append(names, parameter.Name)
 	}
 	return section{
-		Page: "API: " + page.Title, Heading: operation.Summary, Address: page.Address() + "#" + operation.ID, ID: operation.ID,
+		Page: "API: " + page.Title, Heading: operation.Summary,
+		Address: page.Address() + "#" + operation.ID, ID: operation.ID,
 		Path: operation.Method + " " + operation.Path, Text: operation.Description + " " + strings.Join(names, " "),
 	}
 }

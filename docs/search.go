@@ -72,12 +72,15 @@ func codes(body string) (all []section) {
 func (p Page) sections() []section {
 	body := string(p.Body)
 	places := append(headings.FindAllStringSubmatchIndex(body, -1), []int{len(body), len(body), 0, 0})
-	all := []section{{Page: p.Title, Address: p.Address(), Text: strings.TrimPrefix(plain(body[:places[0][0]]), p.Title+" ")}}
+	all := []section{
+		{Page: p.Title, Address: p.Address(), Text: strings.TrimPrefix(plain(body[:places[0][0]]), p.Title+" ")},
+	}
 	for i, place := range places[:len(places)-1] {
 		heading, text, _ := strings.Cut(body[place[1]:places[i+1][0]], "</h")
 		id := body[place[2]:place[3]]
 		all = append(all, section{
-			Page: p.Title, Heading: plain(heading), Address: p.Address() + "#" + id, ID: id, Text: plain(text[strings.Index(text, ">")+1:]),
+			Page: p.Title, Heading: plain(heading), Address: p.Address() + "#" + id,
+			ID: id, Text: plain(text[strings.Index(text, ">")+1:]),
 		})
 	}
 	return all

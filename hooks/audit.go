@@ -96,13 +96,15 @@ func auditSignIn(e *core.RecordAuthRequestEvent) error {
 		return err
 	}
 	return audit.Write(e.App, audit.Entry{
-		Actor: audit.ActorOf(actor), Tenant: owner(e.Record), Action: audit.SignedIn, Collection: e.Collection.Name, Record: e.Record.Id,
+		Actor: audit.ActorOf(actor), Tenant: owner(e.Record),
+		Action: audit.SignedIn, Collection: e.Collection.Name, Record: e.Record.Id,
 	})
 }
 
 func write(tx core.App, e *core.RecordEvent, action audit.Action, fields ...string) error {
 	return audit.Write(tx, audit.Entry{
-		Actor: audit.ActorIn(e.Context), Tenant: owner(e.Record), Action: action, Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields,
+		Actor: audit.ActorIn(e.Context), Tenant: owner(e.Record), Action: action,
+		Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields,
 	})
 }
 
@@ -116,21 +118,25 @@ func owner(record *core.Record) string {
 
 // bindSelfService makes members the actors of what they do without being signed in, with a token from an email.
 func bindSelfService(app core.App) {
-	app.OnRecordConfirmPasswordResetRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmPasswordResetRequestEvent) error {
-		return bySelf(e.RequestEvent, e.Record, e.Next)
-	})
-	app.OnRecordConfirmEmailChangeRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmEmailChangeRequestEvent) error {
-		return bySelf(e.RequestEvent, e.Record, e.Next)
-	})
-	app.OnRecordConfirmVerificationRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmVerificationRequestEvent) error {
-		return bySelf(e.RequestEvent, e.Record, e.Next)
-	})
+	app.OnRecordConfirmPasswordResetRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordConfirmPasswordResetRequestEvent) error {
+			return bySelf(e.RequestEvent, e.Record, e.Next)
+		})
+	app.OnRecordConfirmEmailChangeRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordConfirmEmailChangeRequestEvent) error {
+			return bySelf(e.RequestEvent, e.Record, e.Next)
+		})
+	app.OnRecordConfirmVerificationRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordConfirmVerificationRequestEvent) error {
+			return bySelf(e.RequestEvent, e.Record, e.Next)
+		})
 	app.OnRecordAuthWithOTPRequest(member.CollectionName).BindFunc(func(e *core.RecordAuthWithOTPRequestEvent) error {
 		return bySelf(e.RequestEvent, e.Record, e.Next)
 	})
-	app.OnRecordAuthWithOAuth2Request(member.CollectionName).BindFunc(func(e *core.RecordAuthWithOAuth2RequestEvent) error {
-		return bySelf(e.RequestEvent, e.Record, e.Next)
-	})
+	app.OnRecordAuthWithOAuth2Request(member.CollectionName).
+		BindFunc(func(e *core.RecordAuthWithOAuth2RequestEvent) error {
+			return bySelf(e.RequestEvent, e.Record, e.Next)
+		})
 }
 
 // bySelf continues a request as the member; record is nil for one that does not exist yet.

@@ -47,7 +47,8 @@ func refusePastExpiry(e *core.RecordRequestEvent) error {
 	expires := e.Record.GetDateTime("expires")
 	changed := !expires.Equal(e.Record.Original().GetDateTime("expires"))
 	if member.Is(e.Auth) && changed && !expires.IsZero() && !expires.Time().After(time.Now()) {
-		return e.BadRequestError("The key is invalid.", validation.Errors{"expires": validation.NewError("validation_invalid_expires", "Must be in the future.")})
+		return e.BadRequestError("The key is invalid.",
+			validation.Errors{"expires": validation.NewError("validation_invalid_expires", "Must be in the future.")})
 	}
 	return e.Next()
 }

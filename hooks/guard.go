@@ -18,13 +18,19 @@ import (
 // shippedIndexes are the indexes that the program relies on, by collection. Shipped fields need no list: they
 // are System fields.
 var shippedIndexes = map[string][]string{
-	"tenants":           {},
-	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant", "idx_api_keys_expires"},
-	"contacts":          {"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name", "idx_contacts_phone", "idx_contacts_externalId"},
-	"webhooks":          {"idx_webhooks_tenant"},
-	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
-	"events":            {"idx_events_contact", "idx_events_created", "idx_events_feed"},
-	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line", "idx_deliveries_retried"},
+	"tenants":  {},
+	"api_keys": {"idx_api_keys_hash", "idx_api_keys_tenant", "idx_api_keys_expires"},
+	"contacts": {
+		"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name",
+		"idx_contacts_phone", "idx_contacts_externalId",
+	},
+	"webhooks":         {"idx_webhooks_tenant"},
+	"inbound_webhooks": {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
+	"events":           {"idx_events_contact", "idx_events_created", "idx_events_feed"},
+	"deliveries": {
+		"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook",
+		"idx_deliveries_line", "idx_deliveries_retried",
+	},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
 	"tenant_members":    {"idx_tenant_members_email", "idx_tenant_members_tenant"},
 	"audit_log":         {"idx_audit_log_tenant", "idx_audit_log_created"},
@@ -46,7 +52,9 @@ func bindSchemaGuard(app core.App) {
 	})
 	app.OnCollectionDeleteRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
 		if shippedIndexes[e.Collection.Name] != nil {
-			return e.BadRequestError(fmt.Sprintf("The API relies on the collection %q; it cannot be deleted.", e.Collection.Name), nil)
+			return e.BadRequestError(
+				fmt.Sprintf("The API relies on the collection %q; it cannot be deleted.", e.Collection.Name), nil,
+			)
 		}
 		return e.Next()
 	})
@@ -72,7 +80,8 @@ func guardImport(e *core.CollectionsImportRequestEvent) error {
 		}
 		for name, collection := range before {
 			if fault := guard(collection, after[name]); fault != nil {
-				return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on; leave that part as it is.", name), fault)
+				return e.BadRequestError(fmt.Sprintf("The import changes a part of the "+
+					"collection %q that the API relies on; leave that part as it is.", name), fault)
 			}
 		}
 		return nil
@@ -148,7 +157,8 @@ func sameField(a, b core.Field) bool {
 // The program writes their rows with SQL.
 var fixed = map[string]string{
 	audit.CollectionName: "Nobody can change the audit log.", // triggers refuse SQL, too
-	event.CollectionName: "Nobody can create, change or delete events, because webhooks and the feed rely on them. To erase a person's data, delete the contact.",
+	event.CollectionName: "Nobody can create, change or delete events, " +
+		"because webhooks and the feed rely on them. To erase a person's data, delete the contact.",
 }
 
 func bindFixedRows(app core.App) {

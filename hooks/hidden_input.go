@@ -82,7 +82,8 @@ func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 
 // leavesHost reports whether a member leads a webhook to another host.
 func leavesHost(webhook *core.Record) bool {
-	return webhook.GetRaw(fromMember) != nil && origin(webhook.GetString("url")) != origin(webhook.Original().GetString("url"))
+	return webhook.GetRaw(fromMember) != nil &&
+		origin(webhook.GetString("url")) != origin(webhook.Original().GetString("url"))
 }
 
 // origin returns the scheme and the host of a URL.

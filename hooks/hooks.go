@@ -19,7 +19,10 @@ import (
 )
 
 // administered are the collections that superusers and members administer.
-var administered = []string{tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName, member.CollectionName}
+var administered = []string{
+	tenant.CollectionName, credential.CollectionName,
+	webhook.CollectionName, inbound.CollectionName, member.CollectionName,
+}
 
 // Bind registers all hooks. bounds limits the records of each tenant. sender checks the addresses of webhooks. wake
 // is called after each commit that leaves work to do, such as an event to deliver; it must not block.

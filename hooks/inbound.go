@@ -104,10 +104,12 @@ func presetScheme(record *core.Record) string {
 func validateScheme(record *core.Record) error {
 	scheme := record.GetString("verifyScheme")
 	switch {
-	case scheme == "", record.GetString("verifySecret") != "", scheme == record.Original().GetString("verifyScheme"), scheme == presetScheme(record):
+	case scheme == "", record.GetString("verifySecret") != "",
+		scheme == record.Original().GetString("verifyScheme"), scheme == presetScheme(record):
 		return nil
 	}
-	return validation.Errors{"verifyScheme": validation.NewError("validation_no_secret", "The scheme needs the secret with which the sender signs; send it as verifySecret.")}
+	return validation.Errors{"verifyScheme": validation.NewError("validation_no_secret",
+		"The scheme needs the secret with which the sender signs; send it as verifySecret.")}
 }
 
 func validateInbound(e *core.RecordEvent) error {
@@ -124,7 +126,8 @@ func validateInbound(e *core.RecordEvent) error {
 			return err
 		}
 		if len(unknown) > 0 && raw != e.Record.Original().GetString("mapping") { // a field may be deleted later
-			return invalidMapping(fmt.Errorf("fields.%s: is not a field of a contact; an administrator adds fields to the collection contacts", unknown[0]))
+			return invalidMapping(fmt.Errorf("fields.%s: is not a field of a contact; "+
+				"an administrator adds fields to the collection contacts", unknown[0]))
 		}
 	}
 	return validateOwned(e)

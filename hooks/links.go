@@ -24,18 +24,20 @@ func bindLinks(app core.App) {
 		}
 		return e.Next()
 	})
-	app.OnRecordRequestPasswordResetRequest(member.CollectionName).BindFunc(func(e *core.RecordRequestPasswordResetRequestEvent) error {
-		if isLink(e.Record) {
-			return e.NoContent(http.StatusNoContent)
-		}
-		return e.Next()
-	})
-	app.OnRecordRequestVerificationRequest(member.CollectionName).BindFunc(func(e *core.RecordRequestVerificationRequestEvent) error {
-		if isLink(e.Record) {
-			return e.NoContent(http.StatusNoContent)
-		}
-		return e.Next()
-	})
+	app.OnRecordRequestPasswordResetRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordRequestPasswordResetRequestEvent) error {
+			if isLink(e.Record) {
+				return e.NoContent(http.StatusNoContent)
+			}
+			return e.Next()
+		})
+	app.OnRecordRequestVerificationRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordRequestVerificationRequestEvent) error {
+			if isLink(e.Record) {
+				return e.NoContent(http.StatusNoContent)
+			}
+			return e.Next()
+		})
 	app.OnRealtimeSubscribeRequest().BindFunc(func(e *core.RealtimeSubscribeRequestEvent) error {
 		return unlessLink(e.RequestEvent, e.Next)
 	})

@@ -69,6 +69,7 @@ func concealTaken(e *core.RecordRequestEvent) error {
 	if cause, ok := refused.RawData().(error); !ok || !errors.As(cause, &faults) || faults[core.FieldNameEmail] == nil {
 		return err
 	}
-	faults[core.FieldNameEmail] = validation.NewError("validation_invalid_email", "This address is invalid or cannot be invited.")
+	faults[core.FieldNameEmail] = validation.NewError("validation_invalid_email",
+		"This address is invalid or cannot be invited.")
 	return e.BadRequestError(refused.Message, faults)
 }

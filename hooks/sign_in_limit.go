@@ -94,11 +94,13 @@ func subjectOf(e *core.RecordAuthWithPasswordRequestEvent) string {
 // warn logs that a superuser is limited, once a minute.
 func (l *signInLimit) warn(e *core.RecordAuthWithPasswordRequestEvent) {
 	now, last := time.Now().Unix(), l.warned.Load()
-	if e.Record == nil || !e.Record.IsSuperuser() || now-last < int64(time.Minute/time.Second) || !l.warned.CompareAndSwap(last, now) {
+	if e.Record == nil || !e.Record.IsSuperuser() ||
+		now-last < int64(time.Minute/time.Second) || !l.warned.CompareAndSwap(last, now) {
 		return
 	}
-	e.App.Logger().Warn("too many wrong passwords for a superuser: sign-ins are refused for a while, except from addresses of the last 30 days; "+
-		"the commands work meanwhile: contactbase superuser update EMAIL PASSWORD sets another password and ends the limit, contactbase superuser upsert adds a superuser",
+	e.App.Logger().Warn("too many wrong passwords for a superuser: sign-ins are refused for a while, except from "+
+		"addresses of the last 30 days; the commands work meanwhile: contactbase superuser update EMAIL PASSWORD "+
+		"sets another password and ends the limit, contactbase superuser upsert adds a superuser",
 		"superuser", e.Record.Id, "address", visitor.Of(e.RequestEvent))
 }
 

@@ -24,7 +24,10 @@ var owned = []string{credential.CollectionName, webhook.CollectionName, inbound.
 var withRows = []string{inbound.RequestsCollection, "deliveries", "delivery_attempts"}
 
 // ofAccounts are the collections in which PocketBase keeps what it knows about the sign-ins of accounts.
-var ofAccounts = []string{core.CollectionNameExternalAuths, core.CollectionNameMFAs, core.CollectionNameOTPs, core.CollectionNameAuthOrigins}
+var ofAccounts = []string{
+	core.CollectionNameExternalAuths, core.CollectionNameMFAs,
+	core.CollectionNameOTPs, core.CollectionNameAuthOrigins,
+}
 
 // bindOwners limits the records of tenants. It deletes tenants and webhooks immediately, and their rows
 // afterwards in small chunks.
@@ -38,11 +41,14 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordValidate(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
 		country := contact.CountryCode(e.Record.GetString("country"))
 		if e.Record.Set("country", country); country != "" && !contact.IsCountry(country) {
-			return validation.Errors{"country": validation.NewError("validation_invalid_value", "Must be a two-letter country code, such as DE.")}
+			return validation.Errors{"country": validation.NewError("validation_invalid_value",
+				"Must be a two-letter country code, such as DE.")}
 		}
 		return e.Next()
 	})
-	app.OnRecordCreateExecute(append(withRows, owned...)...).BindFunc(func(e *core.RecordEvent) error { return createOwned(e, bounds) })
+	app.OnRecordCreateExecute(append(withRows, owned...)...).BindFunc(func(e *core.RecordEvent) error {
+		return createOwned(e, bounds)
+	})
 	app.OnRecordCreateExecute(ofAccounts...).BindFunc(createOfAccount)
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
@@ -78,7 +84,9 @@ func createOwned(e *core.RecordEvent, bounds tenant.Bounds) error {
 // createOfAccount is createOwned for a record of PocketBase's about an account.
 func createOfAccount(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
-		if err := requireOwner(tx, "recordRef", e.Record.GetString("collectionRef"), e.Record.GetString("recordRef")); err != nil {
+		if err := requireOwner(
+			tx, "recordRef", e.Record.GetString("collectionRef"), e.Record.GetString("recordRef"),
+		); err != nil {
 			return err
 		}
 		return e.Next()
@@ -87,7 +95,8 @@ func createOfAccount(e *core.RecordEvent) error {
 
 func requireOwner(tx core.App, column, collection, id string) error {
 	if _, err := tx.FindRecordById(collection, id); err != nil {
-		return validation.Errors{column: validation.NewError("validation_missing_rel_records", fmt.Sprintf("The %s %q does not exist.", column, id))}
+		return validation.Errors{column: validation.NewError("validation_missing_rel_records",
+			fmt.Sprintf("The %s %q does not exist.", column, id))}
 	}
 	return nil
 }

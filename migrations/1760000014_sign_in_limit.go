@@ -39,7 +39,9 @@ func init() {
 			{Label: "*:auth", MaxRequests: 10, Duration: 60},
 			{Label: "tenant_members:create", MaxRequests: 20, Duration: 60}, // which hashes a password before it checks the rule
 		}
-		for _, label := range []string{"*:requestOTP", "*:requestPasswordReset", "*:requestVerification", "*:requestEmailChange"} {
+		for _, label := range []string{
+			"*:requestOTP", "*:requestPasswordReset", "*:requestVerification", "*:requestEmailChange",
+		} {
 			limits.Rules = append(limits.Rules, core.RateLimitRule{Label: label, MaxRequests: 5, Duration: 60})
 		}
 		if err := app.Save(settings); err != nil {

@@ -12,14 +12,17 @@ import (
 // The rules of members. They name the collection, because a record of any other auth collection could have a field
 // "tenant"; and they read the tenant's creation time, because `tenant.id` does not check that the tenant exists.
 const (
-	ownRule   = "@request.auth.collectionName = 'tenant_members' && @request.auth.tenant.created != '' && tenant = @request.auth.tenant"
+	ownRule = "@request.auth.collectionName = 'tenant_members' && " +
+		"@request.auth.tenant.created != '' && tenant = @request.auth.tenant"
 	adminRule = ownRule + " && @request.auth.tenant.apiEnabled = true && @request.auth.role = 'admin'"
 
 	noLink = " && @request.auth.link = false"
 
 	// An admin changes others, and everybody changes themselves, but not their own role.
-	memberUpdateRule = ownRule + noLink + " && @request.body.tenant:changed = false && @request.body.link:changed = false" +
-		" && (id != @request.auth.id && @request.auth.role = 'admin' || id = @request.auth.id && @request.body.role:changed = false)"
+	memberUpdateRule = ownRule + noLink +
+		" && @request.body.tenant:changed = false && @request.body.link:changed = false" +
+		" && (id != @request.auth.id && @request.auth.role = 'admin' " +
+		"|| id = @request.auth.id && @request.body.role:changed = false)"
 )
 
 // memberSession is how long a member stays signed in, in seconds.
@@ -68,9 +71,12 @@ func newMembers(app core.App) (*core.Collection, error) {
 		Subject: "Your {APP_NAME} code",
 		Body:    "<p>Hello,</p>\n<p>Your code to sign in is <strong>{OTP}</strong></p>\n" + notAsked,
 	}
-	c.ResetPasswordTemplate = memberMail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
-	c.VerificationTemplate = memberMail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")
-	c.ConfirmEmailChangeTemplate = memberMail("Confirm your new {APP_NAME} email address", "Confirm your new email address with this button.", "email", "Confirm")
+	c.ResetPasswordTemplate = memberMail("Set your {APP_NAME} password",
+		"Set a new password with this button.", "reset", "Set password")
+	c.VerificationTemplate = memberMail("Verify your {APP_NAME} email",
+		"Verify your email address with this button.", "verify", "Verify")
+	c.ConfirmEmailChangeTemplate = memberMail("Confirm your new {APP_NAME} email address",
+		"Confirm your new email address with this button.", "email", "Confirm")
 	return c, nil
 }
 
@@ -94,7 +100,8 @@ func setMemberRules(app core.App) error {
 	for _, name := range []string{"api_keys", "webhooks", "inbound_webhooks"} {
 		rules[name] = func(c *core.Collection) {
 			c.ListRule, c.ViewRule = types.Pointer(ownRule), types.Pointer(ownRule)
-			c.CreateRule, c.UpdateRule, c.DeleteRule = types.Pointer(adminRule), types.Pointer(adminRule), types.Pointer(adminRule)
+			c.CreateRule, c.UpdateRule, c.DeleteRule = types.Pointer(adminRule),
+				types.Pointer(adminRule), types.Pointer(adminRule)
 		}
 	}
 	for name, set := range rules {

@@ -20,7 +20,9 @@ func init() {
 			}
 			const name = "idx_contacts_phone"
 			contacts.AddIndex(name, false, columns, "`phone` != ''")
-			if err := executeAll(app, file, []string{"DROP INDEX IF EXISTS `" + name + "`", contacts.GetIndex(name)}); err != nil {
+			if err := executeAll(app, file, []string{
+				"DROP INDEX IF EXISTS `" + name + "`", contacts.GetIndex(name),
+			}); err != nil {
 				return err
 			}
 			// If PocketBase saved the changed list, it would build all indexes again.

@@ -93,7 +93,8 @@ func dropCounters(tables ...string) (statements []string) {
 // unpackPeople erases requests with many people: an earlier version could not erase them with one of these.
 func unpackPeople() []string {
 	const request, answer = "inbound_requests", "_idempotency"
-	statements := append([]string{"DROP INDEX `idx__stored_over`"}, dropCounters(request, answer, "_inboundPeople", "_inboundCrowds")...)
+	statements := append([]string{"DROP INDEX `idx__stored_over`"},
+		dropCounters(request, answer, "_inboundPeople", "_inboundCrowds")...)
 	statements = append(statements,
 		"DROP TRIGGER `_inboundRequest_people`",
 		"DROP TRIGGER `_inboundRequest_delete`",
@@ -105,7 +106,8 @@ func unpackPeople() []string {
 		"UPDATE `_stored` SET `bytes` = "+countedOf(formerRequestSize, "`inbound_requests` x WHERE x.`tenant`")+" + "+
 			countedOf(formerAnswerSize, "`_idempotency` x WHERE x.`tenant`"),
 	)
-	return append(statements, slices.Concat(countBytes(request, formerRequestSize), countBytes(answer, formerAnswerSize))...)
+	return append(statements,
+		slices.Concat(countBytes(request, formerRequestSize), countBytes(answer, formerAnswerSize))...)
 }
 
 const (

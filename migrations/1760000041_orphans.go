@@ -12,12 +12,15 @@ import (
 func init() {
 	var statements []string
 	for _, table := range []string{
-		"contacts", "tenant_members", "_contactSearch", "api_keys", "inbound_webhooks", "inbound_requests", "_idempotency", "events", "_eventsGone", "webhooks",
-		"_imports", "_importRows", "_importRefusals", "_importNotes", "_importContacts", "_notices", "_stored", "_fanOutAside", "_moves",
+		"contacts", "tenant_members", "_contactSearch", "api_keys", "inbound_webhooks",
+		"inbound_requests", "_idempotency", "events", "_eventsGone", "webhooks",
+		"_imports", "_importRows", "_importRefusals", "_importNotes",
+		"_importContacts", "_notices", "_stored", "_fanOutAside", "_moves",
 	} {
 		statements = append(statements, noteOrphans(table, "tenant", "tenants"))
 	}
-	statements = append(statements, noteOrphans("deliveries", "webhook", "webhooks"), noteOrphans("inbound_requests", "inbound", "inbound_webhooks"))
+	statements = append(statements, noteOrphans("deliveries", "webhook", "webhooks"),
+		noteOrphans("inbound_requests", "inbound", "inbound_webhooks"))
 	statements = append(statements,
 		// with deliveries to a webhook that remains, this is a delivery without an event
 		"DELETE FROM `deliveries` WHERE NOT EXISTS (SELECT 1 FROM `events` o WHERE o.`id` = `deliveries`.`event`)",
@@ -27,7 +30,8 @@ func init() {
 	for _, lost := range []string{
 		"delivery_attempts.delivery deliveries", "_contactSearch.contact contacts", "_inboundPeople.request inbound_requests",
 		"_inboundCrowds.request inbound_requests", "_inboundCrowds.tenant tenants",
-		"_noticeMails.notice _notices", "_fanOutSince.webhook webhooks", "_keptCalls.key api_keys", "_idempotency.inboundRequest inbound_requests",
+		"_noticeMails.notice _notices", "_fanOutSince.webhook webhooks",
+		"_keptCalls.key api_keys", "_idempotency.inboundRequest inbound_requests",
 	} {
 		column, owner, _ := strings.Cut(lost, " ")
 		table, column, _ := strings.Cut(column, ".")

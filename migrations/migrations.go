@@ -25,7 +25,8 @@ func create(file string, build func(app core.App) (*core.Collection, error), sta
 			field.SetSystem(true)
 		}
 		if err := app.Save(collection); err != nil {
-			return fmt.Errorf("creating the collection %q failed (if you have a collection with this name, rename it first): %w", collection.Name, err)
+			return fmt.Errorf("creating the collection %q failed (if you have a collection with this name, "+
+				"rename it first): %w", collection.Name, err)
 		}
 		return executeAll(app, file, statements)
 	}, nil, file)
@@ -83,7 +84,9 @@ func relation(app core.App, name, target string) (*core.RelationField, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the collection %q is missing: %w", target, err)
 	}
-	return &core.RelationField{Name: name, CollectionId: collection.Id, MaxSelect: 1, Required: true, CascadeDelete: true}, nil
+	return &core.RelationField{
+		Name: name, CollectionId: collection.Id, MaxSelect: 1, Required: true, CascadeDelete: true,
+	}, nil
 }
 
 func timestamps() []core.Field {

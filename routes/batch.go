@@ -52,7 +52,9 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 }
 
 // writeBatch applies a batch once for the request's key, and returns errReplayed for a repeat.
-func (s *server) writeBatch(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, b *batch) error {
+func (s *server) writeBatch(
+	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, b *batch,
+) error {
 	end, err := s.begin(request)
 	if err != nil {
 		return err
@@ -152,7 +154,9 @@ func parseAction(object map[string]any, item *contact.Item) error {
 			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
 		}
 		if key.Value, _ = item.Changes[key.Field].(string); key.Value == "" {
-			return fault.InvalidContact(fault.Fields{key.Field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
+			return fault.InvalidContact(fault.Fields{key.Field: {
+				Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it",
+			}})
 		}
 		item.Keys = []contact.Key{key}
 	default:
@@ -188,7 +192,8 @@ func (b *batch) failure() error {
 	}
 	return &fault.Error{
 		Code: fault.BatchFailed, Results: b.outline(),
-		Message: fmt.Sprintf("Nothing was written, because %d of %d items failed. Correct them and send the whole batch again.", failed, len(b.results)),
+		Message: fmt.Sprintf("Nothing was written, because %d of %d items failed. "+
+			"Correct them and send the whole batch again.", failed, len(b.results)),
 	}
 }
 

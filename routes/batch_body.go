@@ -96,7 +96,8 @@ func measureItems(list json.RawMessage) (items int, err error) {
 			return fault.InvalidField("items", fault.CodeInvalidValue, itemsRule)
 		}
 		if len(item) > maxContactBody {
-			return fault.New(fault.PayloadTooLarge, fmt.Sprintf("Item %d is too large. Each item must have at most %d bytes.", items, maxContactBody))
+			return fault.New(fault.PayloadTooLarge,
+				fmt.Sprintf("Item %d is too large. Each item must have at most %d bytes.", items, maxContactBody))
 		}
 		items++
 		return nil

@@ -99,7 +99,8 @@ func unreadableBody(cause error) error {
 // request.
 func filesLimit(e *core.RequestEvent) int64 {
 	method, path, _ := strings.Cut(e.Request.Pattern, " ")
-	if method != http.MethodPost && method != http.MethodPatch || !strings.HasPrefix(path, "/api/collections/{collection}/records") {
+	if method != http.MethodPost && method != http.MethodPatch ||
+		!strings.HasPrefix(path, "/api/collections/{collection}/records") {
 		return 0
 	}
 	collection, err := e.App.FindCachedCollectionByNameOrId(e.Request.PathValue("collection"))

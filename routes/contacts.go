@@ -106,7 +106,9 @@ func (s *server) createContact(e *core.RequestEvent) error {
 }
 
 // create creates a contact once for the request's key, and returns errReplayed for a repeat.
-func (s *server) create(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, changes contact.Changes) error {
+func (s *server) create(
+	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, changes contact.Changes,
+) error {
 	end, err := s.begin(request)
 	if err != nil {
 		return err
@@ -127,7 +129,9 @@ func (s *server) create(e *core.RequestEvent, caller *credential.Identity, reque
 }
 
 // rememberContact stores the contact as the response, as remember does.
-func (r *idempotentRequest) rememberContact(tx sqlite.Reader, status int, written *contact.Contact) ([]sqlite.Statement, error) {
+func (r *idempotentRequest) rememberContact(
+	tx sqlite.Reader, status int, written *contact.Contact,
+) ([]sqlite.Statement, error) {
 	body, err := dataOf(written)
 	if err != nil {
 		return nil, err
@@ -155,7 +159,8 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		return invalid
 	}
 	updated, err := writeOne(e, contact.Item{
-		Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Changes: changes, Matches: ifMatch(e.Request.Header),
+		Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}},
+		Changes: changes, Matches: ifMatch(e.Request.Header),
 	})
 	if err != nil {
 		return err
@@ -200,7 +205,8 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	}
 	externalID, _ := changes[contact.ExternalID].(string)
 	written, err := writeOne(e, contact.Item{
-		Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}}, Changes: changes, Matches: expectation(e.Request.Header),
+		Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}},
+		Changes: changes, Matches: expectation(e.Request.Header),
 	})
 	if err != nil {
 		return err

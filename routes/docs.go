@@ -13,7 +13,8 @@ import (
 )
 
 // docsPolicy lets the documentation load only its own files, and its icon, which is data.
-const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const docsPolicy = "default-src 'none'; script-src 'self'; " +
+	"style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // document caches the OpenAPI document as JSON for one Application URL.

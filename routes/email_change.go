@@ -48,5 +48,6 @@ func isTaken(err error) bool {
 	cause, _ := refused.RawData().(error)
 	var faults validation.Errors
 	var fault validation.Error
-	return errors.As(cause, &faults) && errors.As(faults["newEmail"], &fault) && fault.Code() == "validation_invalid_new_email"
+	return errors.As(cause, &faults) && errors.As(faults["newEmail"], &fault) &&
+		fault.Code() == "validation_invalid_new_email"
 }

@@ -67,7 +67,9 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	err = custom.RetryOutdated(e.App, func(app core.App) error { return s.receive(e.Request.Context(), app, webhook, sent, request) })
+	err = custom.RetryOutdated(e.App, func(app core.App) error {
+		return s.receive(e.Request.Context(), app, webhook, sent, request)
+	})
 	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}
@@ -75,7 +77,9 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 }
 
 // answerHandshake answers a handshake, or refuses an invalid one. It stores the request, and writes nothing else.
-func (s *server) answerHandshake(e *core.RequestEvent, webhook *inbound.Webhook, shake *inbound.Handshake, wrong error) error {
+func (s *server) answerHandshake(
+	e *core.RequestEvent, webhook *inbound.Webhook, shake *inbound.Handshake, wrong error,
+) error {
 	if wrong != nil {
 		return s.refuse(e, webhook, posted{}, wrong)
 	}
@@ -96,7 +100,8 @@ func readPosted(e *core.RequestEvent) ([]byte, error) {
 	raw, err := envelope.ReadBody(e, payload.MaxBody)
 	encoding := strings.Join(e.Request.Header.Values("Content-Encoding"), ", ")
 	if err == nil && encoding != "" && !strings.EqualFold(encoding, "identity") {
-		err = fault.New(fault.UnsupportedMediaType, fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
+		err = fault.New(fault.UnsupportedMediaType,
+			fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
 	}
 	return raw, err
 }
@@ -129,7 +134,9 @@ func addressOf(e *core.RequestEvent) string {
 // receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it
 // checks the body, because senders may rebuild the body of a repeat. It reads the body before the transaction, for
 // which all writers wait.
-func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
+func (s *server) receive(
+	ctx context.Context, app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest,
+) error {
 	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
 	}
@@ -150,7 +157,9 @@ func (s *server) receive(ctx context.Context, app core.App, webhook *inbound.Web
 		if err != nil {
 			return err
 		}
-		answer := &idempotency.Answer{Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request}
+		answer := &idempotency.Answer{
+			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request,
+		}
 		_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.remember(tx, answer) })
 		return err
 	})
@@ -183,13 +192,18 @@ func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent pos
 	if f.Code.IsPlanned() { // the tenant accepts no writes
 		return f
 	}
-	s.record(e, webhook, sent, envelope.StatusOf(f), map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}})
+	s.record(e, webhook, sent, envelope.StatusOf(f),
+		map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}})
 	return f
 }
 
 // record stores a request that is not applied, and its result.
-func (s *server) record(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, status int, result map[string]any) {
-	if err := inbound.Record(e.Request.Context(), e.App, webhook, sent.contentType, sent.body, status, result, time.Now()); err != nil {
+func (s *server) record(
+	e *core.RequestEvent, webhook *inbound.Webhook, sent posted, status int, result map[string]any,
+) {
+	if err := inbound.Record(
+		e.Request.Context(), e.App, webhook, sent.contentType, sent.body, status, result, time.Now(),
+	); err != nil {
 		e.App.Logger().Error("storing an inbound request that is not applied", "requestId", requests.ID(e), "error", err)
 	}
 }

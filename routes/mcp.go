@@ -53,7 +53,8 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		request.Host = "localhost" // known to be ours: behind a proxy on this machine, the SDK refuses other hosts
 	}
 	answer, err := s.models.Answer(request, mcp.Caller{
-		Key: apiKey(e.Request.Header), Identity: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requests.ID(e), Refused: refused,
+		Key: apiKey(e.Request.Header), Identity: found,
+		Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requests.ID(e), Refused: refused,
 	}, raw)
 	if err != nil {
 		return err

@@ -52,7 +52,9 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 }
 
 // mergeOnce merges contacts once for the request's key, and returns errReplayed for a repeat.
-func (s *server) mergeOnce(e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, m *merge) error {
+func (s *server) mergeOnce(
+	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, m *merge,
+) error {
 	end, err := s.begin(request)
 	if err != nil {
 		return err
@@ -77,7 +79,9 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 		return err
 	}
 	err = m.run(e, func(sqlite.Reader) error { return nil }, func(tx core.App) error {
-		return audit.Write(tx, audit.Entry{Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID})
+		return audit.Write(tx, audit.Entry{
+			Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID,
+		})
 	})
 	if err != nil {
 		return err
@@ -87,7 +91,9 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 
 // run calls check, merges the contacts, and calls finish, in one transaction. A dry run needs none, and
 // does not call finish.
-func (m *merge) run(e *core.RequestEvent, check func(tx sqlite.Reader) error, finish func(tx core.App) error) (err error) {
+func (m *merge) run(
+	e *core.RequestEvent, check func(tx sqlite.Reader) error, finish func(tx core.App) error,
+) (err error) {
 	if m.dryRun {
 		if err := check(sqlite.Direct(e.App.ConcurrentDB())); err != nil {
 			return err
@@ -123,8 +129,12 @@ func newMerge(e *core.RequestEvent, tenantID, id string, object map[string]any) 
 func (m *merge) parse(app core.App, object map[string]any) (fault.Fields, error) {
 	var fields map[string]any
 	faults := envelope.ReadProperties(object,
-		envelope.Property{Name: "from", Required: true, Rule: fmt.Sprintf("must be a list of the IDs of 1 to %d other contacts, each once", contact.MaxMerged), Read: m.parseFrom},
-		envelope.Property{Name: "fields", Rule: "must be an object with the ID of a contact for each field", Read: envelope.As(&fields)},
+		envelope.Property{Name: "from", Required: true, Rule: fmt.Sprintf("must be a list of "+
+			"the IDs of 1 to %d other contacts, each once", contact.MaxMerged), Read: m.parseFrom},
+		envelope.Property{
+			Name: "fields", Rule: "must be an object with the ID of a contact for each field",
+			Read: envelope.As(&fields),
+		},
 		envelope.Property{Name: "dryRun", Rule: "must be true or false", Read: envelope.As(&m.dryRun)},
 	)
 	if len(faults) > 0 {

@@ -141,7 +141,8 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 	if writeErr := envelope.WriteFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	return router.NewApiError(envelope.StatusOf(f), string(f.Code)+": "+f.Error(), map[string]any{"requestId": requests.ID(e)})
+	return router.NewApiError(envelope.StatusOf(f),
+		string(f.Code)+": "+f.Error(), map[string]any{"requestId": requests.ID(e)})
 }
 
 // unknown answers a request below our prefixes that matches no route.

@@ -17,7 +17,8 @@ import (
 var errReplayed = errors.New("the request has been answered before")
 
 // errErased is the response to a repeat whose contact was deleted. Applying the request again would undo that.
-var errErased = fault.New(fault.IdempotencyKeyReused, "A request with this Idempotency-Key has succeeded, but its contact was deleted since; to apply it again, send a new key.")
+var errErased = fault.New(fault.IdempotencyKeyReused, "A request with this Idempotency-Key has succeeded, "+
+	"but its contact was deleted since; to apply it again, send a new key.")
 
 // idempotentRequest is a request that is applied once for its idempotency key, if it has one.
 type idempotentRequest struct {
@@ -35,7 +36,9 @@ type idempotentRequest struct {
 
 // newIdempotentRequest returns the caller's request with its idempotency key, if any. Keys belong to one caller and
 // route. A key that was used with another body is rejected.
-func newIdempotentRequest(e *core.RequestEvent, caller *credential.Identity, route string, body []byte) (*idempotentRequest, error) {
+func newIdempotentRequest(
+	e *core.RequestEvent, caller *credential.Identity, route string, body []byte,
+) (*idempotentRequest, error) {
 	key, err := idempotencyKey(e.Request.Header)
 	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
 }
@@ -57,7 +60,9 @@ func (s *server) begin(r *idempotentRequest) (end func(), err error) {
 	end, ok := s.inFlight.Begin(r.id)
 	if !ok {
 		return nil, &fault.Error{
-			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running. Try again shortly.", RetryAfter: time.Second,
+			Code:       fault.IdempotencyKeyInUse,
+			Message:    "A request with this Idempotency-Key is still running. Try again shortly.",
+			RetryAfter: time.Second,
 		}
 	}
 	return end, nil

@@ -18,7 +18,10 @@ import (
 )
 
 // membersCollections are the collections whose rules admit members.
-var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, webhook.CollectionName, inbound.CollectionName}
+var membersCollections = []string{
+	member.CollectionName, tenant.CollectionName, credential.CollectionName,
+	webhook.CollectionName, inbound.CollectionName,
+}
 
 // bindQueries restricts queries in batches and of subscribers as mayQuery does.
 func bindQueries(app core.App) {
@@ -28,7 +31,8 @@ func bindQueries(app core.App) {
 			if err != nil || !mayQuery(e.RequestEvent, target) {
 				return refuseQuery(e.RequestEvent)
 			}
-			if name, found := collectionIn(target.Path); found && !e.HasSuperuserAuth() && isAmong(e.App, name, member.CollectionName) {
+			if name, found := collectionIn(target.Path); found &&
+				!e.HasSuperuserAuth() && isAmong(e.App, name, member.CollectionName) {
 				// all writers wait while a password is hashed
 				return e.ForbiddenError("Only superusers may change members in a batch.", nil)
 			}
@@ -41,7 +45,8 @@ func bindQueries(app core.App) {
 		for topic, options := range wanted.Subscriptions() {
 			name, _, hasOptions := strings.Cut(topic, "?")
 			name, _, _ = strings.Cut(name, "/")
-			if hasOptions && !e.HasSuperuserAuth() && (isMembers(e.App, name) || reachesMembers(e.App, options.Query["filter"]+" "+options.Query["expand"])) {
+			if hasOptions && !e.HasSuperuserAuth() && (isMembers(e.App, name) ||
+				reachesMembers(e.App, options.Query["filter"]+" "+options.Query["expand"])) {
 				return refuseQuery(e.RequestEvent)
 			}
 		}
@@ -50,7 +55,8 @@ func bindQueries(app core.App) {
 }
 
 func refuseQuery(e *core.RequestEvent) error {
-	return e.BadRequestError("Filter and sort by the collection's own fields, and expand only tenant. Superusers may follow other relations.", nil)
+	return e.BadRequestError("Filter and sort by the collection's own fields, "+
+		"and expand only tenant. Superusers may follow other relations.", nil)
 }
 
 // mayQuery reports whether a request of the records API may have the parameters of its URL: only superusers may follow
@@ -64,7 +70,9 @@ func mayQuery(e *core.RequestEvent, target *url.URL) bool {
 	query := target.Query()
 	filters, sorts, expands := query["filter"], query["sort"], query["expand"]
 	if !isMembers(e.App, name) {
-		return !slices.ContainsFunc(slices.Concat(filters, sorts, expands), func(text string) bool { return reachesMembers(e.App, text) })
+		return !slices.ContainsFunc(slices.Concat(filters, sorts, expands), func(text string) bool {
+			return reachesMembers(e.App, text)
+		})
 	}
 	return !slices.ContainsFunc(filters, followsRelation) &&
 		!slices.ContainsFunc(sorts, func(sort string) bool { return strings.ContainsAny(sort, ".:") }) &&
@@ -93,7 +101,9 @@ var backRelation = regexp.MustCompile(`(\w+)(?:_via_|\()`)
 
 // reachesMembers reports whether a parameter of another collection has a path back into those of members.
 func reachesMembers(app core.App, text string) bool {
-	return slices.ContainsFunc(backRelation.FindAllStringSubmatch(text, -1), func(path []string) bool { return isMembers(app, path[1]) })
+	return slices.ContainsFunc(backRelation.FindAllStringSubmatch(text, -1), func(path []string) bool {
+		return isMembers(app, path[1])
+	})
 }
 
 // followsRelation reports whether a filter has a path or a macro, or is invalid.

@@ -53,7 +53,8 @@ func (s *server) acknowledge(e *core.RequestEvent) error {
 // data. Requests rejected earlier and failures do not.
 func waits(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed,
+		http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusTooManyRequests:
 		return false
 	default:
@@ -88,15 +89,20 @@ func newestVisibleEvent(ctx context.Context, of route.Replica) (*string, error) 
 
 // replaced returns the fault of a request that wrote nothing, because another machine serves or may serve.
 func replaced(cause error) *fault.Error {
-	return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
+	return &fault.Error{
+		Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.",
+		RetryAfter: time.Second, Cause: cause,
+	}
 }
 
 // unreplicated returns the fault of a request that may have written, and whose response may not be sent. If another
 // machine has taken over meanwhile, it may have the write, too.
 func unreplicated(cause error) *fault.Error {
 	return &fault.Error{
-		Code:       fault.Unreplicated,
-		Message:    "The change is written but not yet on the replica, and could be lost with this machine. Repeat the request with the same Idempotency-Key until it succeeds; after If-Match or If-None-Match, read the contact instead.",
+		Code: fault.Unreplicated,
+		Message: "The change is written but not yet on the replica, and could be lost with this machine. " +
+			"Repeat the request with the same Idempotency-Key until it succeeds; " +
+			"after If-Match or If-None-Match, read the contact instead.",
 		RetryAfter: time.Second, Cause: cause,
 	}
 }

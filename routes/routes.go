@@ -57,7 +57,9 @@ func Bind(app core.App, config route.Config) {
 	readers := limit.NewReaders(clock)
 	events := feed.New(app, feed.Config{
 		Readers: readers,
-		Watcher: config.Watcher, Newest: func(ctx context.Context) (*string, error) { return newestVisibleEvent(ctx, config.Replica) },
+		Watcher: config.Watcher, Newest: func(ctx context.Context) (*string, error) {
+			return newestVisibleEvent(ctx, config.Replica)
+		},
 		Permit:     func(reader *credential.Identity) error { return permit(reader, credential.ContactsRead) },
 		Background: drain.background,
 	})
@@ -113,7 +115,8 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 
 // apiRoutes are the routes of integrators.
 func (s *server) apiRoutes() []route.Route {
-	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
+	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead),
+		s.authorize(credential.ContactsWrite), s.countRequest()
 	read, write := route.Middlewares{mayRead, counted, s.keyReads()}, route.Middlewares{mayWrite, counted}
 	return []route.Route{
 		route.New("GET", "/contacts", s.listContacts, read),
@@ -124,7 +127,8 @@ func (s *server) apiRoutes() []route.Route {
 		route.New("POST", "/contacts/{id}/merge", route.WithCurrentFields(s.mergeContacts), write),
 		route.New("PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write),
 		// it waits for events, and reads in between
-		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) }, route.Middlewares{mayRead, counted}),
+		route.New("GET", "/events", func(e *core.RequestEvent) error { return s.feed.Answer(e, identity(e)) },
+			route.Middlewares{mayRead, counted}),
 	}
 }
 

@@ -44,7 +44,8 @@ func connect(path string) (*dbx.DB, error) {
 	if synchronous == "" {
 		return core.DefaultDBConnect(path)
 	}
-	return dbx.Open("sqlite", fmt.Sprintf("%s?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)&_pragma=synchronous(%s)"+
+	return dbx.Open("sqlite", fmt.Sprintf("%s?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)"+
+		"&_pragma=journal_size_limit(200000000)&_pragma=synchronous(%s)"+
 		"&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-32000)", path, synchronous))
 }
 

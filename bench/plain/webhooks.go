@@ -40,7 +40,9 @@ func bindWebhooks(app core.App) {
 		urls:  strings.Fields(os.Getenv("PLAIN_URLS")),
 		keeps: way == "rows",
 		// as many connections to a receiver as ours has at a time
-		http: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxConnsPerHost: 10, MaxIdleConnsPerHost: 10}},
+		http: &http.Client{
+			Timeout: 15 * time.Second, Transport: &http.Transport{MaxConnsPerHost: 10, MaxIdleConnsPerHost: 10},
+		},
 	}
 	if s.keeps {
 		app.OnServe().BindFunc(func(e *core.ServeEvent) error {

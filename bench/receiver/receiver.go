@@ -73,7 +73,10 @@ func New(config *tls.Config, answer func(net.Conn) error, take func(body []byte,
 	if config != nil {
 		scheme, listener = "https://", tls.NewListener(listener, config)
 	}
-	r := &Receiver{URL: scheme + listener.Addr().String() + "/hook", listener: listener, take: take, answer: answer, connections: map[net.Conn]bool{}}
+	r := &Receiver{
+		URL: scheme + listener.Addr().String() + "/hook", listener: listener,
+		take: take, answer: answer, connections: map[net.Conn]bool{},
+	}
 	go r.accept()
 	return r, nil
 }

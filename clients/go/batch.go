@@ -77,7 +77,8 @@ func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOpt
 		return BatchOutcome{}, err
 	}
 	return BatchOutcome{
-		Created: answer.Data.Created, Updated: answer.Data.Updated, Unchanged: answer.Data.Unchanged, Failed: answer.Data.Failed,
+		Created: answer.Data.Created, Updated: answer.Data.Updated,
+		Unchanged: answer.Data.Unchanged, Failed: answer.Data.Failed,
 		Results: batchResults(answer.Data.Results),
 	}, nil
 }
@@ -85,7 +86,9 @@ func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOpt
 func (b Batch) request() api.BatchRequest {
 	request := api.BatchRequest{Items: make([]api.BatchItem, len(b.Items)), Atomic: &b.Atomic}
 	for i, item := range b.Items {
-		request.Items[i] = api.BatchItem{Action: api.BatchAction(item.Action), Id: orNull(item.ID), Contact: item.Contact.input()}
+		request.Items[i] = api.BatchItem{
+			Action: api.BatchAction(item.Action), Id: orNull(item.ID), Contact: item.Contact.input(),
+		}
 		if item.Match != "" {
 			match := api.BatchMatch(item.Match)
 			request.Items[i].Match = &match

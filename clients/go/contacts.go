@@ -28,7 +28,9 @@ func (c *Contacts) Update(ctx context.Context, id string, fields Fields, options
 }
 
 // Upsert updates the given fields of the contact with your own identifier, or creates the contact.
-func (c *Contacts) Upsert(ctx context.Context, externalID string, fields Fields, options ...RequestOption) (Contact, error) {
+func (c *Contacts) Upsert(
+	ctx context.Context, externalID string, fields Fields, options ...RequestOption,
+) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.UpsertContact(ctx, externalID, nil, fields.input(), edit(options...))))
 }
 

@@ -92,7 +92,8 @@ func decode[T any](answer *http.Response, err error) (value T, header http.Heade
 		return value, nil, errorOf(answer)
 	}
 	if err := json.NewDecoder(answer.Body).Decode(&value); err != nil {
-		return value, nil, fmt.Errorf("contactbase: %s does not answer as an installation does: %w", answer.Request.URL.Host, err)
+		return value, nil, fmt.Errorf("contactbase: %s does not answer as an installation does: %w",
+			answer.Request.URL.Host, err)
 	}
 	return value, answer.Header, nil
 }

@@ -48,19 +48,25 @@ func (e *Events) Now(ctx context.Context, options ...RequestOption) (cursor stri
 }
 
 // List returns a page of events after the cursor. The empty cursor is before the oldest event.
-func (e *Events) List(ctx context.Context, after string, query EventOptions, options ...RequestOption) (EventPage, error) {
+func (e *Events) List(
+	ctx context.Context, after string, query EventOptions, options ...RequestOption,
+) (EventPage, error) {
 	return e.page(ctx, query.params(after), options)
 }
 
 // After returns the events after the cursor and ends with the last one, or with an error.
-func (e *Events) After(ctx context.Context, after string, query EventOptions, options ...RequestOption) iter.Seq2[Event, error] {
+func (e *Events) After(
+	ctx context.Context, after string, query EventOptions, options ...RequestOption,
+) iter.Seq2[Event, error] {
 	query.Wait = 0
 	return e.events(ctx, after, query, options, func(page EventPage) bool { return !page.HasMore })
 }
 
 // Follow returns the events after the cursor, and waits for new ones. It ends with an error: that of the context, or
 // of an installation that could not be reached for 30 seconds.
-func (e *Events) Follow(ctx context.Context, after string, query EventOptions, options ...RequestOption) iter.Seq2[Event, error] {
+func (e *Events) Follow(
+	ctx context.Context, after string, query EventOptions, options ...RequestOption,
+) iter.Seq2[Event, error] {
 	if query.Wait == 0 {
 		query.Wait = followWait
 	}
@@ -68,7 +74,9 @@ func (e *Events) Follow(ctx context.Context, after string, query EventOptions, o
 }
 
 // events goes through the pages up to the last one.
-func (e *Events) events(ctx context.Context, after string, query EventOptions, options []RequestOption, isLast func(EventPage) bool) iter.Seq2[Event, error] {
+func (e *Events) events(
+	ctx context.Context, after string, query EventOptions, options []RequestOption, isLast func(EventPage) bool,
+) iter.Seq2[Event, error] {
 	if query.Limit == 0 {
 		query.Limit = largestEventPage
 	}

@@ -47,7 +47,8 @@ type Page struct {
 
 // List returns a page of contacts.
 func (c *Contacts) List(ctx context.Context, query ListOptions, options ...RequestOption) (Page, error) {
-	answer, header, err := decode[api.ContactList](c.api.ListContacts(ctx, query.params(), filterBy(query.Custom), edit(options...)))
+	answer, header, err := decode[api.ContactList](c.api.ListContacts(ctx,
+		query.params(), filterBy(query.Custom), edit(options...)))
 	if err != nil {
 		return Page{}, err
 	}
@@ -86,7 +87,8 @@ func (c *Contacts) All(ctx context.Context, query ListOptions, options ...Reques
 
 func (o ListOptions) params() *api.ListContactsParams {
 	params := &api.ListContactsParams{
-		Q: orNull(o.Q), Email: orNull(o.Email), Phone: orNull(o.Phone), ExternalId: orNull(o.ExternalID), Cursor: orNull(o.Cursor),
+		Q: orNull(o.Q), Email: orNull(o.Email), Phone: orNull(o.Phone),
+		ExternalId: orNull(o.ExternalID), Cursor: orNull(o.Cursor),
 		Company: orNull(o.Company), CreatedSince: timeOrNull(o.CreatedSince), CreatedBefore: timeOrNull(o.CreatedBefore),
 		UpdatedSince: timeOrNull(o.UpdatedSince), UpdatedBefore: timeOrNull(o.UpdatedBefore),
 	}

@@ -23,7 +23,8 @@ var papers = []string{
 
 // listPapers returns the files that come with the program, by their paths in the sources.
 func (r *release) listPapers(ctx context.Context) ([]string, error) {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", r.root, "ls-files", "-z", "--"}, papers...)...).Output()
+	out, err := exec.CommandContext(ctx, "git",
+		append([]string{"-C", r.root, "ls-files", "-z", "--"}, papers...)...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("asking git for the files: %w", err)
 	}
@@ -103,7 +104,9 @@ func writeTar(file io.Writer, entries []entry, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		header := &tar.Header{Name: e.name, Size: int64(len(content)), Mode: int64(e.mode), ModTime: at, Format: tar.FormatUSTAR}
+		header := &tar.Header{
+			Name: e.name, Size: int64(len(content)), Mode: int64(e.mode), ModTime: at, Format: tar.FormatUSTAR,
+		}
 		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}

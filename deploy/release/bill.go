@@ -19,14 +19,16 @@ func (r *release) writeBill(t target, binary string, licensed licenses) error {
 	}
 	bill := cyclonedx.NewBOM()
 	program := cyclonedx.Component{
-		Type: cyclonedx.ComponentTypeApplication, BOMRef: "contactbase", Name: "contactbase", Version: r.version, Licenses: licenseChoices([]string{"MIT"}),
+		Type: cyclonedx.ComponentTypeApplication, BOMRef: "contactbase",
+		Name: "contactbase", Version: r.version, Licenses: licenseChoices([]string{"MIT"}),
 	}
 	if r.home.Repository != "" {
 		program.ExternalReferences = &[]cyclonedx.ExternalReference{{Type: cyclonedx.ERTypeVCS, URL: r.home.Repository}}
 	}
 	bill.Metadata = &cyclonedx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &program}
 	components := []cyclonedx.Component{{
-		Type: cyclonedx.ComponentTypeLibrary, BOMRef: "pkg:golang/std", Name: "std", Version: info.GoVersion, PackageURL: "pkg:golang/std@" + info.GoVersion[len("go"):],
+		Type: cyclonedx.ComponentTypeLibrary, BOMRef: "pkg:golang/std", Name: "std",
+		Version: info.GoVersion, PackageURL: "pkg:golang/std@" + info.GoVersion[len("go"):],
 		Licenses: licenseChoices(licensed.of("Go")),
 	}}
 	for _, module := range info.Deps {
@@ -34,7 +36,8 @@ func (r *release) writeBill(t target, binary string, licensed licenses) error {
 	}
 	bill.Components = &components
 	return create(filepath.Join(r.out, r.name(t)+".cdx.json"), func(file io.Writer) error {
-		return cyclonedx.NewBOMEncoder(file, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cyclonedx.SpecVersion1_6)
+		return cyclonedx.NewBOMEncoder(file, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill,
+			cyclonedx.SpecVersion1_6)
 	})
 }
 

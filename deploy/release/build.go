@@ -34,9 +34,11 @@ func (r *release) build(ctx context.Context, t target) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, t.executable())
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+r.version, "-o", path, ".")
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -X main.version="+r.version, "-o", path, ".")
 	command.Dir = r.root
-	command.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
+	command.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine,
+		"CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

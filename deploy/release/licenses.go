@@ -31,7 +31,8 @@ type licenses map[string][]string
 // readLicenses reads the licenses of the packages that are compiled for a system. A dependency without one is an error.
 func (r *release) readLicenses(ctx context.Context, t target) (licenses, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", ".")
-	list.Dir, list.Env = r.root, append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	list.Dir, list.Env = r.root, append(os.Environ(), "GOOS="+t.system,
+		"GOARCH="+t.machine, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)

@@ -22,13 +22,15 @@ import (
 
 // targets are the systems that a version is built for.
 var targets = []target{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"},
+	{"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("release: ")
-	version := flag.String("version", "", "the version, such as 1.0.0; a pre-release such as 1.0.0-rc.1 has the unreleased changes as its notes")
+	version := flag.String("version", "",
+		"the version, such as 1.0.0; a pre-release such as 1.0.0-rc.1 has the unreleased changes as its notes")
 	root := flag.String("root", "../..", "the folder of the sources")
 	out := flag.String("out", "../../dist", "the folder to write to, which is emptied first")
 	only := flag.String("target", "", "build for this system alone, such as linux/amd64")

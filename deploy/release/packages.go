@@ -40,12 +40,17 @@ func (r *release) contents(t target, binary string) (files.Contents, error) {
 	all := files.Contents{
 		{Source: binary, Destination: "/usr/bin/contactbase", FileInfo: &files.ContentFileInfo{Mode: 0o755}},
 		{Source: filepath.Join(deploy, "package", "contactbase-admin"), Destination: "/usr/sbin/contactbase-admin"},
-		{Source: filepath.Join(deploy, "systemd", "contactbase.service"), Destination: "/usr/lib/systemd/system/contactbase.service"},
-		{Source: filepath.Join(deploy, "systemd", "contactbase.socket"), Destination: "/usr/lib/systemd/system/contactbase.socket"},
-		{Source: filepath.Join(deploy, "systemd", "environment"), Destination: "/etc/contactbase/environment", Type: files.TypeConfigNoReplace, FileInfo: &files.ContentFileInfo{Mode: 0o600}},
+		{Source: filepath.Join(deploy, "systemd", "contactbase.service"),
+			Destination: "/usr/lib/systemd/system/contactbase.service"},
+		{Source: filepath.Join(deploy, "systemd", "contactbase.socket"),
+			Destination: "/usr/lib/systemd/system/contactbase.socket"},
+		{Source: filepath.Join(deploy, "systemd", "environment"), Destination: "/etc/contactbase/environment",
+			Type: files.TypeConfigNoReplace, FileInfo: &files.ContentFileInfo{Mode: 0o600}},
 	}
 	for _, name := range r.papers {
-		all = append(all, &files.Content{Source: filepath.Join(r.root, name), Destination: "/usr/share/doc/contactbase/" + name})
+		all = append(all, &files.Content{
+			Source: filepath.Join(r.root, name), Destination: "/usr/share/doc/contactbase/" + name,
+		})
 	}
 	for _, about := range r.attachments(t, binary) {
 		all = append(all, &files.Content{Source: about.source, Destination: "/usr/share/doc/contactbase/" + about.name})
@@ -90,8 +95,11 @@ func (r *release) describe(t target, contents files.Contents) *nfpm.Info {
 		Overridables: nfpm.Overridables{
 			Recommends: []string{"ca-certificates"}, // for webhooks by https
 			Contents:   contents,
-			Scripts:    nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
-			RPM:        nfpm.RPM{BuildHost: "reproducible"},
+			Scripts: nfpm.Scripts{
+				PostInstall: script("postinstall.sh"),
+				PreRemove:   script("preremove.sh"), PostRemove: script("postremove.sh"),
+			},
+			RPM: nfpm.RPM{BuildHost: "reproducible"},
 		},
 	}
 }

@@ -25,7 +25,8 @@ for contact, err := range client.Contacts.All(ctx, contactbase.ListOptions{Q: {q
 	"upsertContact": goReturns(`client.Contacts.Upsert(ctx, {externalId}, {fields})`),
 	"mergeContacts": goReturns(`client.Contacts.Merge(ctx, {id}, {fields})`),
 	"writeContacts": `
-outcome, err := client.Contacts.Batch(ctx, contactbase.Batch{Items: []contactbase.BatchItem{{batch}}}, contactbase.IdempotencyKey({Idempotency-Key}))
+outcome, err := client.Contacts.Batch(ctx, contactbase.Batch{Items: []contactbase.BatchItem{{batch}}}, ` +
+		`contactbase.IdempotencyKey({Idempotency-Key}))
 if err != nil {
 	return err
 }
@@ -77,7 +78,8 @@ func goFormat(statements string) string {
 // the parameter of that name.
 func (r request) fill(call string, quote func(string) string, fields, batch func(node) string) string {
 	_, body := r.body()
-	call = strings.NewReplacer("{{batch}}", "{"+onDemand(call, "{batch}", body, batch)+"}", "{fields}", onDemand(call, "{fields}", body, fields)).Replace(call)
+	call = strings.NewReplacer("{{batch}}", "{"+onDemand(call, "{batch}", body, batch)+"}",
+		"{fields}", onDemand(call, "{fields}", body, fields)).Replace(call)
 	for _, in := range []string{"path", "query", "header"} {
 		for _, parameter := range r.used(in) {
 			name, example := parameter.get("name").text(), parameter.get("example")

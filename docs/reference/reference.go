@@ -73,7 +73,10 @@ var Groups = sync.OnceValue(func() []Group {
 	for _, tag := range document.get("tags").items() {
 		name := tag.get("name").text()
 		places[name] = len(groups)
-		groups = append(groups, Group{Name: name, Slug: strings.ReplaceAll(strings.ToLower(name), " ", "-"), Description: tag.get("description").text()})
+		groups = append(groups, Group{
+			Name: name, Slug: strings.ReplaceAll(strings.ToLower(name), " ", "-"),
+			Description: tag.get("description").text(),
+		})
 	}
 	for _, kind := range []string{"paths", "webhooks"} {
 		for path, item := range document.get(kind).pairs() {
@@ -81,7 +84,10 @@ var Groups = sync.OnceValue(func() []Group {
 				if method == "parameters" {
 					continue
 				}
-				request := request{method: strings.ToUpper(method), path: path, isWebhook: kind == "webhooks", item: item, operation: operation}
+				request := request{
+					method: strings.ToUpper(method), path: path,
+					isWebhook: kind == "webhooks", item: item, operation: operation,
+				}
 				group := &groups[places[operation.get("tags").items()[0].text()]]
 				group.Operations = append(group.Operations, request.show())
 			}
@@ -111,14 +117,17 @@ func (r request) show() Operation {
 		Description: r.operation.get("description").text(), Access: r.access(), IsWebhook: r.isWebhook, Samples: r.samples(),
 	}
 	for _, parameter := range r.parameters() {
-		described := property(parameter.get("name").text(), parameter.get("schema"), parameter.get("required").text() == "true", nil)
+		described := property(parameter.get("name").text(),
+			parameter.get("schema"), parameter.get("required").text() == "true", nil)
 		if text := parameter.get("description").text(); text != "" {
 			described.Description = text
 		}
-		shown.Parameters = append(shown.Parameters, Parameter{Property: described, In: parameter.get("in").text(), Example: parameter.get("example").text()})
+		shown.Parameters = append(shown.Parameters,
+			Parameter{Property: described, In: parameter.get("in").text(), Example: parameter.get("example").text()})
 	}
 	for mediaType, media := range r.operation.get("requestBody", "content").pairs() {
-		shown.Bodies = append(shown.Bodies, Body{mediaType, property("", media.get("schema"), false, nil), examples(mediaType, media)})
+		shown.Bodies = append(shown.Bodies,
+			Body{mediaType, property("", media.get("schema"), false, nil), examples(mediaType, media)})
 	}
 	for status, response := range r.operation.get("responses").pairs() {
 		shown.Answers = append(shown.Answers, answer(status, response.resolved()))
@@ -145,7 +154,9 @@ func (r request) parameters() (all []node) {
 }
 
 func answer(status string, response node) Answer {
-	shown := Answer{Status: status, Description: response.get("description").text(), Codes: response.get("x-error-codes").texts()}
+	shown := Answer{
+		Status: status, Description: response.get("description").text(), Codes: response.get("x-error-codes").texts(),
+	}
 	shown.IsError = len(shown.Codes) > 0
 	for name, header := range response.get("headers").pairs() {
 		described := property(name, header.get("schema"), false, nil)
@@ -155,7 +166,8 @@ func answer(status string, response node) Answer {
 	for mediaType, media := range response.get("content").pairs() {
 		// a second one has the same data in another form, which the description of the operation explains
 		if shown.MediaType == "" {
-			shown.MediaType, shown.Schema, shown.Examples = mediaType, property("", media.get("schema"), false, nil), examples(mediaType, media)
+			shown.MediaType, shown.Schema, shown.Examples = mediaType,
+				property("", media.get("schema"), false, nil), examples(mediaType, media)
 		}
 	}
 	return shown

@@ -163,7 +163,8 @@ func (s *stage) count() int {
 
 // ask returns the status 0 without a response.
 func (s *stage) ask(ctx context.Context, m *machine, method, path, body, idempotencyKey string) (int, map[string]any) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+m.address+"/api/ext/v1/contacts"+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method,
+		"http://"+m.address+"/api/ext/v1/contacts"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil
 	}
@@ -195,7 +196,8 @@ func (s *stage) run(m *machine, args ...string) (answer map[string]any, err erro
 
 func (s *stage) serve(m *machine) error {
 	//nolint:noctx // end kills it
-	m.command = exec.Command(s.binary, "serve", "--dir", m.data, "--http", m.address, "--replica", s.replica, "--replicaMode", "sync", "--lease", lease.String())
+	m.command = exec.Command(s.binary, "serve", "--dir", m.data, "--http", m.address,
+		"--replica", s.replica, "--replicaMode", "sync", "--lease", lease.String())
 	m.command.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any")
 	m.command.Stdout, m.command.Stderr = io.Discard, os.Stderr
 	return m.command.Start()

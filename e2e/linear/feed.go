@@ -70,7 +70,8 @@ func (f *feed) resolve(op Op) Response {
 	r.Outcomes = slices.Clone(r.Outcomes)
 	for i := range r.Outcomes {
 		written := r.Outcomes[i].Status == Created || r.Outcomes[i].Status == Updated
-		if version := f.versionOf(op.Request.Actions[i]); isOpen || written && r.Outcomes[i].Contact.Updated == "" && version.ID == r.Outcomes[i].Contact.ID {
+		if version := f.versionOf(op.Request.Actions[i]); isOpen ||
+			written && r.Outcomes[i].Contact.Updated == "" && version.ID == r.Outcomes[i].Contact.ID {
 			r.Outcomes[i].Contact.Version = version
 		}
 	}
@@ -81,7 +82,8 @@ func (f *feed) resolve(op Op) Response {
 func (f *feed) versionOf(a Action) Version {
 	if a.Kind == Merge {
 		deleted := f.merged(a)
-		if next := deleted + 1; deleted >= 0 && next < len(f.events) && f.events[next].Type == "contact.updated" && f.events[next].Contact.ID == a.ID {
+		if next := deleted + 1; deleted >= 0 && next < len(f.events) &&
+			f.events[next].Type == "contact.updated" && f.events[next].Contact.ID == a.ID {
 			return f.events[next].Contact.Version
 		}
 		return Version{}
@@ -123,10 +125,13 @@ func (f *feed) isDirty(op Op, group []Op) bool {
 			return false
 		}
 		seen := op.Response.Outcomes[i]
-		if seen.Status == Missing && slices.ContainsFunc(group, func(other Op) bool { return other.Call < op.Return && f.hasLostRemoval(other) }) {
+		if seen.Status == Missing && slices.ContainsFunc(group, func(other Op) bool {
+			return other.Call < op.Return && f.hasLostRemoval(other)
+		}) {
 			return true
 		}
-		if seen.Status == Found && len(f.at[change{"contact.created", seen.Contact.Version}])+len(f.at[change{"contact.updated", seen.Contact.Version}]) == 0 {
+		if seen.Status == Found && len(f.at[change{"contact.created", seen.Contact.Version}]) == 0 &&
+			len(f.at[change{"contact.updated", seen.Contact.Version}]) == 0 {
 			return true
 		}
 	}
@@ -158,7 +163,8 @@ func (f *feed) check(h *History) []string {
 		op := c.of[i]
 		switch {
 		case op != nil && op.Return < latest:
-			problems = append(problems, fmt.Sprintf("event %s comes after that of a request that began after its response", e.ID))
+			problems = append(problems,
+				fmt.Sprintf("event %s comes after that of a request that began after its response", e.ID))
 		case op != nil:
 			latest = max(latest, op.Call)
 		case !f.isExplained(i, c):
@@ -187,9 +193,11 @@ func (f *feed) claims(h *History) (c *claims, problems []string) {
 				found := f.at[made]
 				switch {
 				case len(found) != 1:
-					problems = append(problems, fmt.Sprintf("%d events have the acknowledged change %v of %s", len(found), made, describe(op.Request, r)))
+					problems = append(problems, fmt.Sprintf("%d events have the acknowledged change %v of %s",
+						len(found), made, describe(op.Request, r)))
 				case c.of[found[0]] != nil:
-					problems = append(problems, fmt.Sprintf("two requests were acknowledged for the change %v: %s", made, describe(op.Request, r)))
+					problems = append(problems, fmt.Sprintf("two requests were acknowledged for the change %v: %s",
+						made, describe(op.Request, r)))
 				default:
 					c.of[found[0]], c.written[a.Token] = op, true
 				}
@@ -231,7 +239,8 @@ func (f *feed) checkReaders(h *History, c *claims) (problems []string) {
 	for n, r := range h.Readers {
 		for i, id := range r.Events {
 			if i >= len(f.events) || f.events[i].ID != id {
-				problems = append(problems, fmt.Sprintf("reader %d has the event %s at position %d, but the feed does not", n, id, i))
+				problems = append(problems,
+					fmt.Sprintf("reader %d has the event %s at position %d, but the feed does not", n, id, i))
 				break
 			}
 		}
@@ -241,7 +250,9 @@ func (f *feed) checkReaders(h *History, c *claims) (problems []string) {
 			}
 			for _, read := range r.Reads {
 				if read.Events <= i && read.Call > op.Return {
-					problems = append(problems, fmt.Sprintf("reader %d missed the event %s, which was acknowledged before it read", n, f.events[i].ID))
+					problems = append(problems, fmt.Sprintf(
+						"reader %d missed the event %s, which was acknowledged before it read", n, f.events[i].ID,
+					))
 					break
 				}
 			}

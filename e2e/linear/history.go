@@ -73,7 +73,9 @@ func (h *History) operations(f *feed, ops []Op) (all []porcupine.Operation) {
 			open++
 			op.Client = math.MaxInt16 + open
 		}
-		all = append(all, porcupine.Operation{ClientId: op.Client, Input: op.Request, Output: op.Response, Call: op.Call, Return: op.Return})
+		all = append(all, porcupine.Operation{
+			ClientId: op.Client, Input: op.Request, Output: op.Response, Call: op.Call, Return: op.Return,
+		})
 	}
 	numberClients(all)
 	return all
@@ -143,7 +145,9 @@ func describe(q Request, r Response) string {
 		parts = append(parts, part)
 	}
 	text := strings.Join(parts, ", ")
-	for name, set := range map[string]bool{"atomic": q.Atomic, "replayed": r.Replayed, "reused": r.Reused, "open": r.Fate == Open} {
+	for name, set := range map[string]bool{
+		"atomic": q.Atomic, "replayed": r.Replayed, "reused": r.Reused, "open": r.Fate == Open,
+	} {
 		if set {
 			text += " " + name
 		}

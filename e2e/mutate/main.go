@@ -40,7 +40,8 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "a regular expression for the tests of these packages")
 	flag.IntVar(&o.sample, "sample", 0, "try a random sample of this size, the same each time, instead of all mutants")
 	flag.StringVar(&o.only, "only", "", "a file with an earlier report: try only the mutants that it lists")
-	flag.DurationVar(&o.timeout, "timeout", 30*time.Second, "the least time that the tests of a mutant may take; ten times their usual time is added")
+	flag.DurationVar(&o.timeout, "timeout", 30*time.Second,
+		"the least time that the tests of a mutant may take; ten times their usual time is added")
 	flag.IntVar(&o.workers, "workers", 2, "how many test processes run at the same time")
 	flag.Parse()
 	if flag.NArg() != 1 {
@@ -100,8 +101,10 @@ func run(ctx context.Context, dir, path string, o options) (survivors []string, 
 		}
 	}
 	killed := counts[failed] + counts[timedOut]
-	return survivors, fmt.Sprintf("%s: %d mutants, %d killed (%d by timeout), %d survived, %d reached by no test: %d%% in %v", path,
-		len(mutants), killed, counts[timedOut], counts[survived], counts[unreached], 100*killed/max(1, len(mutants)), time.Since(begin).Round(time.Second)), nil
+	return survivors,
+		fmt.Sprintf("%s: %d mutants, %d killed (%d by timeout), %d survived, %d reached by no test: %d%% in %v", path,
+			len(mutants), killed, counts[timedOut], counts[survived], counts[unreached],
+			100*killed/max(1, len(mutants)), time.Since(begin).Round(time.Second)), nil
 }
 
 // choose returns the mutants that the options ask for.

@@ -82,7 +82,8 @@ func (f *finder) find(id *int) []*mutant {
 func (f *finder) results(n *ast.ReturnStmt) {
 	for _, result := range n.Results {
 		f.condition(result)
-		if last := f.info.Types[n.Results[len(n.Results)-1]]; !last.IsNil() && types.Implements(last.Type, errorType) && f.info.Types[result].Value != nil {
+		if last := f.info.Types[n.Results[len(n.Results)-1]]; !last.IsNil() &&
+			types.Implements(last.Type, errorType) && f.info.Types[result].Value != nil {
 			f.skip[result] = true // a constant beside an error is not a result
 		}
 	}
@@ -131,7 +132,8 @@ func (f *finder) constant(e ast.Expr, value types.TypeAndValue) {
 	basic, ok := value.Type.(*types.Basic)
 	literal, _ := e.(*ast.BasicLit)
 	switch {
-	case !ok || basic.Info()&types.IsUntyped != 0 && basic.Kind() != types.UntypedBool || literal != nil && literal.Kind == token.CHAR:
+	case !ok || basic.Info()&types.IsUntyped != 0 && basic.Kind() != types.UntypedBool ||
+		literal != nil && literal.Kind == token.CHAR:
 	case value.Value.Kind() == constant.Int && basic.Info()&types.IsInteger != 0:
 		f.wrap(e, f.text(e)+" + 1", "mutantMore(%d, "+basic.Name()+"(", "))")
 	case value.Value.Kind() == constant.Bool:
@@ -151,9 +153,14 @@ func (f *finder) condition(e ast.Expr) {
 	}
 }
 
-var shifted = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
-var swapped = map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD,
-	token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL, token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN}
+var shifted = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+}
+var swapped = map[token.Token]token.Token{
+	token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD,
+	token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
+	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN,
+}
 
 func (f *finder) binary(e *ast.BinaryExpr) {
 	switch e.Op {
@@ -177,7 +184,8 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 		if e.Op == token.REM {
 			call = "mutantRemainder(%d, "
 		}
-		f.wrap(e, f.replaced(e, swapped[e.Op]), call, ")", edit{from: f.offset(e.OpPos), to: f.offset(e.OpPos) + 1, text: ","})
+		f.wrap(e, f.replaced(e, swapped[e.Op]), call, ")",
+			edit{from: f.offset(e.OpPos), to: f.offset(e.OpPos) + 1, text: ","})
 	}
 }
 
@@ -249,13 +257,15 @@ func (f *finder) returned(s *ast.ReturnStmt) {
 			for i := range results.Len() - 1 {
 				fmt.Fprintf(&names, "result%d, ", i)
 			}
-			f.wrap(s, f.text(s)+" without its error", "if mutantIs(%d) { "+names.String()+"_ := "+escaped(f.text(last))+"; return "+names.String()+"nil }; ", "")
+			f.wrap(s, f.text(s)+" without its error", "if mutantIs(%d) { "+names.String()+"_ := "+
+				escaped(f.text(last))+"; return "+names.String()+"nil }; ", "")
 		}
 		return
 	}
 	if !value.IsNil() && types.Implements(value.Type, errorType) {
 		others := string(f.file.content[f.offset(s.Pos()):f.offset(last.Pos())])
-		f.wrap(s, f.text(s)+" without its error", "if mutantIs(%d) { _ = "+escaped(f.text(last))+"; "+escaped(others)+"nil }; ", "")
+		f.wrap(s, f.text(s)+" without its error",
+			"if mutantIs(%d) { _ = "+escaped(f.text(last))+"; "+escaped(others)+"nil }; ", "")
 	}
 }
 

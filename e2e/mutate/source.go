@@ -39,7 +39,8 @@ type file struct {
 // load reads and checks the package at path, without its tests.
 func load(ctx context.Context, dir, path string) (*source, error) {
 	// the helper needs these two
-	out, err := command(ctx, dir, "list", "-export", "-deps", "-json=ImportPath,Export,Dir,Name,GoFiles", "os", "strconv", path)
+	out, err := command(ctx, dir, "list", "-export", "-deps",
+		"-json=ImportPath,Export,Dir,Name,GoFiles", "os", "strconv", path)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,8 @@ func load(ctx context.Context, dir, path string) (*source, error) {
 		exports[listed.ImportPath] = listed.Export
 	}
 	s := &source{dir: listed.Dir, name: listed.Name, fset: token.NewFileSet()}
-	s.importer = importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	s.importer = importer.ForCompiler(s.fset,
+		"gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for _, name := range listed.GoFiles {
 		f := &file{name: filepath.Join(s.dir, name)}
 		if f.content, err = os.ReadFile(f.name); err != nil {
@@ -68,7 +70,10 @@ func load(ctx context.Context, dir, path string) (*source, error) {
 		}
 		s.files = append(s.files, f)
 	}
-	s.info = types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	s.info = types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
 	config := types.Config{Importer: s.importer}
 	syntax := make([]*ast.File, len(s.files))
 	for i, f := range s.files {

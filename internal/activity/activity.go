@@ -128,9 +128,11 @@ func (s Span) read(app core.App, query string, args, targets []any, add func(ste
 
 // The statements delete up to the last argument's number of rows from before a time.
 const (
-	pruneSQL = "DELETE FROM `_activity` WHERE (`kind`, `grain`, `start`, `of`) IN (SELECT `kind`, `grain`, `start`, `of` FROM `_activity` " +
+	pruneSQL = "DELETE FROM `_activity` WHERE (`kind`, `grain`, `start`, `of`) IN " +
+		"(SELECT `kind`, `grain`, `start`, `of` FROM `_activity` " +
 		"WHERE `kind` = ? AND `grain` = ? AND `start` < ? ORDER BY `start`, `of` LIMIT ?)"
-	pruneCallsSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
+	pruneCallsSQL = "DELETE FROM `_keptCalls` WHERE `id` IN " +
+		"(SELECT `id` FROM `_keptCalls` WHERE `slow` = ? AND `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
 // Prune deletes the counts and calls from before that time, minutes that are older than MinutesKept, and calls that

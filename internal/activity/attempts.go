@@ -49,16 +49,20 @@ const (
 	// with that number of attempts. The webhook is NULL if the delivery has been deleted.
 	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 16), a.`durationMs`, a.`status` != 0, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
-		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
+		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` " +
+		"FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
 	answersSQL = "SELECT `start`, `of`, `answers` FROM `_activity` " +
-		"WHERE `kind` = 'webhook' AND `grain` IN (60, 3600) AND (`start`, `of`) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))"
+		"WHERE `kind` = 'webhook' AND `grain` IN (60, 3600) AND (`start`, `of`) IN " +
+		"(SELECT value ->> 0, value ->> 1 FROM json_each(?))"
 )
 
 // webhookRow is the stored start of a row and the id of a webhook.
 type webhookRow [2]string
 
-func gatherAttempts(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
+func gatherAttempts(
+	reader sqlite.Reader, after int64, limit int,
+) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	attempts := map[webhookRow]*Attempts{}
 	err = sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
 		var minute string
@@ -117,7 +121,8 @@ func storeAttempts(tx sqlite.Reader, attempts map[webhookRow]*Attempts) (stateme
 	for of, a := range attempts {
 		all := answers[of]
 		all.merge(a.ResponseTimes)
-		statements = append(statements, add(ofWebhook, of[0], of[1], counts{done: a.Delivered, retried: a.Retried, failed: a.Failed, responseTimes: all}))
+		statements = append(statements, add(ofWebhook, of[0], of[1],
+			counts{done: a.Delivered, retried: a.Retried, failed: a.Failed, responseTimes: all}))
 	}
 	return statements, nil
 }
@@ -154,16 +159,21 @@ type FailingWebhook struct {
 const (
 	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000.
 	// Pings do not count.
-	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
+	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` " +
+		"FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
 		"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
 		"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping'))"
 	// waitsSQL reports whether a delivery of the webhook w waits for a retry.
-	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
+	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d " +
+		"WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
 
 	// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
-	failingSQL = "SELECT `webhook`, `lastHour`, `done`, `retried`, `failed`, `lost`, `done` < `retried` + `failed` AND (`done` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
-		lostSQL + " AS `lost`, " + waitsSQL + " AS `waits` FROM (SELECT `of` AS `webhook`, max(`start`) AS `lastHour`, `done`, `retried`, `failed` " +
-		"FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
+	failingSQL = "SELECT `webhook`, `lastHour`, `done`, `retried`, `failed`, `lost`, `done` < `retried` + `failed` " +
+		"AND (`done` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
+		lostSQL + " AS `lost`, " + waitsSQL +
+		" AS `waits` FROM (SELECT `of` AS `webhook`, max(`start`) AS `lastHour`, `done`, `retried`, `failed` " +
+		"FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 " +
+		"AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
 		"GROUP BY `of` HAVING `done` < `retried` + `failed` OR sum(`failed`) > 0) h " +
 		"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0) " +
 		"WHERE `failing` OR `lost` > 0 ORDER BY `failing` DESC, `lost` DESC, `retried` DESC LIMIT ?3"
@@ -189,7 +199,9 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
 		var hour string
-		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &w.Failing); err != nil {
+		if err := rows.Scan(
+			&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &w.Failing,
+		); err != nil {
 			return err
 		}
 		w.Hour, err = time.Parse(byHour.layout, hour)
@@ -205,7 +217,8 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 // lastDeliveredSQL returns the start of the last of the rows of the grain ?1 in ?2 in which the webhook ?3
 // accepted a delivery.
 const lastDeliveredSQL = "SELECT coalesce(max(`start`), '') FROM `_activity` " +
-	"WHERE `kind` = 'webhook' AND `grain` = ?1 AND `start` IN (SELECT value FROM json_each(?2)) AND `of` = ?3 AND `done` > 0"
+	"WHERE `kind` = 'webhook' AND `grain` = ?1 AND `start` IN " +
+	"(SELECT value FROM json_each(?2)) AND `of` = ?3 AND `done` > 0"
 
 // LastDelivered returns the start of the minute in which the webhook last accepted a delivery, or of the hour if that
 // is longer ago than MinutesKept; zero if it accepted none in 4 days.
@@ -216,7 +229,8 @@ func LastDelivered(app core.App, webhook string, now time.Time) (time.Time, erro
 		{now.UTC().Truncate(time.Hour).Add((1 - hours) * time.Hour), time.Hour, hours},
 	} {
 		g := span.grain()
-		start, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), lastDeliveredSQL, g.seconds(), span.starts(), webhook)
+		start, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()),
+			lastDeliveredSQL, g.seconds(), span.starts(), webhook)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("looking for the last success of the webhook %s: %w", webhook, err)
 		}

@@ -19,9 +19,12 @@ type counts struct {
 	responseTimes                           ResponseTimes
 }
 
-const addSQL = "INSERT INTO `_activity` (`kind`, `grain`, `start`, `of`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`) " +
-	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET `done` = `done` + excluded.`done`, `retried` = `retried` + excluded.`retried`, " +
-	"`refused` = `refused` + excluded.`refused`, `limited` = `limited` + excluded.`limited`, `failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
+const addSQL = "INSERT INTO `_activity` (`kind`, `grain`, `start`, " +
+	"`of`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`) " +
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE " +
+	"SET `done` = `done` + excluded.`done`, `retried` = `retried` + excluded.`retried`, " +
+	"`refused` = `refused` + excluded.`refused`, `limited` = `limited` + excluded.`limited`, " +
+	"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
 
 // add returns the statement that adds counts to a row. The response times replace those of the row.
 func add(kind, start, of string, c counts) sqlite.Statement {
@@ -40,7 +43,8 @@ const (
 	ofRows  = " FROM `_activity` WHERE `kind` = ?1 AND `grain` = ?2 AND `start` IN (SELECT value FROM json_each(?3)) AND "
 	sumsSQL = "SELECT `start`, sum(`done`), sum(`retried`), sum(`refused`), sum(`limited`), sum(`failed`), '[]'" + ofRows
 
-	oneSQL            = "SELECT `start`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`" + ofRows + "`of` = ?4"
+	oneSQL = "SELECT `start`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`" +
+		ofRows + "`of` = ?4"
 	tenantWebhooksSQL = sumsSQL + "`of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?4) GROUP BY `start`"
 	tenantKeysSQL     = sumsSQL + "`of` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = ?4) GROUP BY `start`"
 	allSQL            = sumsSQL + "?4 = '' GROUP BY `start`"

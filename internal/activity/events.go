@@ -21,7 +21,8 @@ var events = source{
 
 const (
 	uncountedEventsSQL = "SELECT `minute`, `type`, count(*), max(`row`) FROM (" +
-		"SELECT rowid AS `row`, substr(`created`, 1, 16) AS `minute`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
+		"SELECT rowid AS `row`, substr(`created`, 1, 16) AS `minute`, `type` " +
+		"FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
 )
 
 func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
@@ -46,9 +47,11 @@ func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last
 const maxTenantEvents = 50_000
 
 const (
-	allEventsSQL    = "SELECT `start`, `of`, `done` FROM `_activity` WHERE `kind` = ? AND `grain` = ? AND `start` IN (SELECT value FROM json_each(?))"
+	allEventsSQL = "SELECT `start`, `of`, `done` FROM `_activity` " +
+		"WHERE `kind` = ? AND `grain` = ? AND `start` IN (SELECT value FROM json_each(?))"
 	tenantEventsSQL = "SELECT substr(`created`, 1, ?), `type`, count(*) FROM (" +
-		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? ORDER BY rowid DESC LIMIT ?) WHERE `created` >= ? GROUP BY 1, 2"
+		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? " +
+		"ORDER BY rowid DESC LIMIT ?) WHERE `created` >= ? GROUP BY 1, 2"
 )
 
 // OfEvents returns the number of events of each kind in each step of the span: of a tenant, whose last 50,000 events

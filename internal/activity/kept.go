@@ -94,15 +94,19 @@ func (k *keptCalls) take() map[keptList][]Call {
 
 const (
 	// keepSQL stores a call, unless its key was deleted since.
-	keepSQL = "INSERT INTO `_keptCalls` (`key`, `slow`, `requestId`, `method`, `path`, `status`, `code`, `durationMs`, `created`) " +
-		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?1 = '' OR EXISTS (SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
+	keepSQL = "INSERT INTO `_keptCalls` (`key`, `slow`, `requestId`, " +
+		"`method`, `path`, `status`, `code`, `durationMs`, `created`) " +
+		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?1 = '' OR EXISTS " +
+		"(SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
 
 	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2.
-	tooManyFailedSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 " +
+	tooManyFailedSQL = "DELETE FROM `_keptCalls` " +
+		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 " +
 		"ORDER BY `created` DESC, `id` DESC LIMIT -1 OFFSET ?2)"
 
 	// tooManySlowSQL deletes the slow calls of the key ?1 from ?2 until before ?3, except the slowest ?4.
-	tooManySlowSQL = "DELETE FROM `_keptCalls` WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 1 " +
+	tooManySlowSQL = "DELETE FROM `_keptCalls` " +
+		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 1 " +
 		"AND `created` >= ?2 AND `created` < ?3 ORDER BY `durationMs` DESC, `id` LIMIT -1 OFFSET ?4)"
 )
 
@@ -126,7 +130,8 @@ func (l keptList) statements(calls []Call) (statements []sqlite.Statement) {
 }
 
 const (
-	keptSQL       = "SELECT `requestId`, `method`, `path`, `status`, `code`, `durationMs`, `created` FROM `_keptCalls` WHERE `key` = ? AND `created` >= ? "
+	keptSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `durationMs`, `created` " +
+		"FROM `_keptCalls` WHERE `key` = ? AND `created` >= ? "
 	failedCallSQL = keptSQL + "AND `slow` = 0 ORDER BY `created` DESC, `id` DESC"
 	slowCallSQL   = keptSQL + "AND `slow` = 1 ORDER BY `durationMs` DESC, `created` DESC LIMIT 10"
 )

@@ -111,7 +111,8 @@ func New(base core.App, config Config) *App {
 		Deliveries: deliveries,
 		Upgrade:    config.Upgrade,
 		engine: delivery.NewEngine(base, delivery.Options{
-			Sender: sender, Queue: deliveries, Backlog: deliveries.Backlog, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
+			Sender: sender, Queue: deliveries, Backlog: deliveries.Backlog,
+			MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
 			// receivers must not learn what a standby does not have
 			BeforeSend: config.Replica.Acknowledge, Registerer: registry,
 		}),
@@ -139,8 +140,10 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	registry.MustRegister(monitor, a.notices)
 	registry.MustRegister(member.NewMetrics(a.App)...)
 	routes.Bind(a.App, route.Config{
-		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
+		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries,
+		Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
+		Calls: calls, Reasons: monitor.Reasons, Registerer: registry,
+		Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
 		Now: config.Now, Bodies: config.Bodies,
 	})
 	dashboard.Bind(a.App, config.Version)

@@ -105,7 +105,9 @@ func sealField(tx core.App, collection, field string) error {
 // wrongKey returns an error that says that the key is wrong or missing.
 func wrongKey(app core.App, what string, err error) error {
 	if app.EncryptionEnv() == "" {
-		return fmt.Errorf("%s in %s cannot be read without the encryption key: name its environment variable with --encryptionEnv", what, app.DataDir())
+		return fmt.Errorf("%s in %s cannot be read without the encryption key: "+
+			"name its environment variable with --encryptionEnv", what, app.DataDir())
 	}
-	return fmt.Errorf("--encryptionEnv: the key in %s does not decrypt %s in %s: %w", app.EncryptionEnv(), what, app.DataDir(), err)
+	return fmt.Errorf("--encryptionEnv: the key in %s does not decrypt %s in %s: %w",
+		app.EncryptionEnv(), what, app.DataDir(), err)
 }

@@ -49,7 +49,8 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...h
 // checkMigrations returns an error if the database schema is out of date.
 func checkMigrations(ctx context.Context, app core.App) error {
 	var names []string
-	if err := app.ConcurrentDB().Select("file").From(core.DefaultMigrationsTable).WithContext(ctx).Column(&names); err != nil {
+	query := app.ConcurrentDB().Select("file").From(core.DefaultMigrationsTable).WithContext(ctx)
+	if err := query.Column(&names); err != nil {
 		return fmt.Errorf("the database cannot be read: %w", err)
 	}
 	done := make(map[string]bool, len(names))
@@ -65,7 +66,9 @@ func checkMigrations(ctx context.Context, app core.App) error {
 		}
 	}
 	if open > 0 {
-		return fmt.Errorf("the database schema is out of date (%d pending migrations): restart the server to upgrade it", open)
+		return fmt.Errorf(
+			"the database schema is out of date (%d pending migrations): restart the server to upgrade it", open,
+		)
 	}
 	return nil
 }
@@ -76,14 +79,17 @@ func checkDisk(app core.App, minFree uint64) error {
 		return fmt.Errorf("the free disk space is unknown: %w", err)
 	}
 	if space.Free < minFree {
-		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk: free some space", space.Free>>20, minFree>>20)
+		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk: free some space",
+			space.Free>>20, minFree>>20)
 	}
 	return nil
 }
 
 // operatorChecks are the checks of readiness that the operator is notified of.
 func operatorChecks(app core.App, config Config) []notice.Check {
-	checks := []notice.Check{{Kind: notice.DiskLow, Look: func(context.Context) error { return checkDisk(app, config.MinFreeDisk) }}}
+	checks := []notice.Check{
+		{Kind: notice.DiskLow, Look: func(context.Context) error { return checkDisk(app, config.MinFreeDisk) }},
+	}
 	for _, check := range checkReplica(config.Replica) {
 		checks = append(checks, notice.Check{Kind: notice.ReplicaBehind, Look: check.Look})
 	}
@@ -112,7 +118,8 @@ func healthHandlers(monitor *health.Monitor) map[string]http.Handler {
 // newDiskMetrics returns the metrics of the data directory's disk.
 func newDiskMetrics(app core.App, minFree uint64) []prometheus.Collector {
 	gauge := func(name, help string, value func() uint64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_disk_" + name, Help: help}, func() float64 { return float64(value()) })
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_disk_" + name, Help: help},
+			func() float64 { return float64(value()) })
 	}
 	space := func() disk.Space {
 		found, _ := disk.Of(app.DataDir()) // if unknown, /readyz reports it

@@ -92,7 +92,8 @@ func (a *App) bindRetention(kept, auditKept time.Duration) {
 			return
 		}
 		now := time.Now()
-		err := errors.Join(retention.Prune(ctx, a.App, a.Deliveries, now.Add(-kept)), audit.Prune(ctx, a.App, now.Add(-auditKept)))
+		err := errors.Join(retention.Prune(ctx, a.App, a.Deliveries, now.Add(-kept)),
+			audit.Prune(ctx, a.App, now.Add(-auditKept)))
 		if err != nil && ctx.Err() == nil {
 			a.Logger().Error("deleting expired data", "error", err)
 		}

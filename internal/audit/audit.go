@@ -47,7 +47,8 @@ type Entry struct {
 	Fields     []string // names of what changed, or of what a new record has; nil for none
 }
 
-const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, `actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "
+const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, " +
+	"`actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "
 
 // Write writes an entry, as a part of the app's transaction if it has one. Without an actor in the entry, the actor
 // is that of an app of As, and otherwise the program itself.
@@ -57,7 +58,8 @@ func Write(app core.App, e Entry) error {
 	}
 	now := time.Now()
 	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{
-		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection, e.Record, sqlite.List(e.Fields), stamp.Stored(now),
+		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name,
+		string(e.Action), e.Collection, e.Record, sqlite.List(e.Fields), stamp.Stored(now),
 	}})
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
@@ -67,7 +69,8 @@ func Write(app core.App, e Entry) error {
 
 // WriteAbout writes an entry about a record of a tenant.
 func WriteAbout(app core.App, action Action, collection, record string) error {
-	owner, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), "SELECT `tenant` FROM `"+collection+"` WHERE `id` = ?", record)
+	owner, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()),
+		"SELECT `tenant` FROM `"+collection+"` WHERE `id` = ?", record)
 	if err != nil {
 		return fmt.Errorf("reading the tenant of the record %s: %w", record, err)
 	}
@@ -78,14 +81,16 @@ func WriteAbout(app core.App, action Action, collection, record string) error {
 // front of that change.
 func Disabling(webhookID string, now time.Time) sqlite.Statement {
 	return sqlite.Statement{
-		Text: insertSQL + "SELECT " + recordid.Function + ", `tenant`, '" + string(System) + "', '', '', '" + string(Updated) + "', 'webhooks', `id`, " +
+		Text: insertSQL + "SELECT " + recordid.Function + ", `tenant`, '" + string(System) +
+			"', '', '', '" + string(Updated) + "', 'webhooks', `id`, " +
 			`'["disabled","disabledReason"]'` + ", ? FROM `webhooks` WHERE `id` = ? AND `disabled` = 0",
 		Args: []any{stamp.Stored(now), webhookID},
 	}
 }
 
 // pruneSQL deletes up to ?2 entries from before ?1. A trigger allows it because of the time in _auditPruning.
-const pruneSQL = "DELETE FROM `audit_log` WHERE `id` IN (SELECT `id` FROM `audit_log` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+const pruneSQL = "DELETE FROM `audit_log` " +
+	"WHERE `id` IN (SELECT `id` FROM `audit_log` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 
 // Prune deletes the entries from before a time. It stops between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, before time.Time) error {

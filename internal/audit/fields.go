@@ -12,7 +12,8 @@ import (
 // program's, or never change.
 var shownAs = map[string]string{
 	"tokenHash": "token", "sealedHeaders": "headers",
-	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "", "olderSecrets": "",
+	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "",
+	"hash": "", "previousSecret": "", "previousSecretUntil": "", "olderSecrets": "",
 	"emailVisibility": "", "memberOwned": "",
 }
 

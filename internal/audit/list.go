@@ -41,14 +41,19 @@ type Page struct {
 	NextBefore string `json:"nextBefore,omitempty"` // for the next page; "" on the last one
 }
 
-const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
+const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, " +
+	"l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
 	"coalesce(CASE l.`collection` " +
 	"WHEN 'tenants' THEN (SELECT `name` FROM `tenants` WHERE `id` = l.`record`) " +
 	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) FROM `webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'tenant_members' THEN coalesce((SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`), " +
-	"(SELECT `actorName` FROM `audit_log` a WHERE a.`actor` = l.`record` AND a.`actor` != '' AND a.`tenant` = l.`tenant` ORDER BY a.`id` DESC LIMIT 1)) " +
+	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) " +
+	"FROM `webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` " +
+	"WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'tenant_members' THEN coalesce((SELECT iif(`name` != '' OR `link`, `name`, `email`) " +
+	"FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`), " +
+	"(SELECT `actorName` FROM `audit_log` a WHERE a.`actor` = l.`record` " +
+	"AND a.`actor` != '' AND a.`tenant` = l.`tenant` ORDER BY a.`id` DESC LIMIT 1)) " +
 	"END, ''), l.`fields`, l.`created` FROM `audit_log` l"
 
 // List returns a page of entries.
@@ -66,10 +71,12 @@ func List(app core.App, q Query) (*Page, error) {
 		query += " WHERE " + strings.Join(conditions, " AND ")
 	}
 	page := &Page{Lines: []Line{}}
-	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query+" ORDER BY l.`id` DESC LIMIT ?", func(rows *sql.Rows) error {
+	query += " ORDER BY l.`id` DESC LIMIT ?"
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query, func(rows *sql.Rows) error {
 		var line Line
 		var fields string
-		err := rows.Scan(&line.ID, &line.Tenant, &line.ActorKind, &line.Actor, &line.ActorName, &line.Action, &line.Collection, &line.Record, &line.RecordName, &fields, &line.Created)
+		err := rows.Scan(&line.ID, &line.Tenant, &line.ActorKind, &line.Actor, &line.ActorName,
+			&line.Action, &line.Collection, &line.Record, &line.RecordName, &fields, &line.Created)
 		if err != nil {
 			return err
 		}

@@ -33,13 +33,17 @@ import (
 
 // Errors that callers distinguish.
 var (
-	ErrServed      = errors.New("the data directory is in use by another process; stop that one first, such as contactbase serve")
+	ErrServed = errors.New(
+		"the data directory is in use by another process; stop that one first, such as contactbase serve",
+	)
 	ErrRestoring   = errors.New("the data directory is being restored or upgraded by another process")
 	ErrInterrupted = errors.New("restoring a backup into the data directory was interrupted")
 	ErrBusy        = errors.New("another backup is being made")
 	ErrExists      = errors.New("a backup of this name already exists")
-	ErrName        = errors.New("the name of a backup may contain only letters, digits, dots, _ and -, and must not be a path")
-	ErrInvalid     = errors.New("this is not a valid backup of a data directory")
+	ErrName        = errors.New(
+		"the name of a backup may contain only letters, digits, dots, _ and -, and must not be a path",
+	)
+	ErrInvalid = errors.New("this is not a valid backup of a data directory")
 )
 
 // Files and directories of this package in the data directory. None is part of a backup.

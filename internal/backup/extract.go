@@ -122,7 +122,8 @@ func verify(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, dataFile)); err != nil {
 		return fmt.Errorf("%w: it has no %s", ErrInvalid, dataFile)
 	}
-	const isPocketBase = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('_collections', '_migrations', '_params')"
+	const isPocketBase = "SELECT count(*) FROM sqlite_schema " +
+		"WHERE type = 'table' AND name IN ('_collections', '_migrations', '_params')"
 	if err := verifyDatabase(filepath.Join(folder, dataFile), isPocketBase, "3"); err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func CheckFolder(dataDir string) error {
 		return unusable(dataDir, err)
 	}
 	if trace != "" {
-		return fmt.Errorf("the data directory %s %w: %s is empty or missing, though %s is not; restore a backup, or move the remaining files away to start with an empty directory",
+		return fmt.Errorf("the data directory %s %w: %s is empty or missing, though %s is not; "+
+			"restore a backup, or move the remaining files away to start with an empty directory",
 			dataDir, ErrEmpty, dataFile, trace)
 	}
 	return nil
@@ -103,7 +104,8 @@ func checkVersion(database string) error {
 		if slices.Contains(known, name) || !later && !IsOwn(name) {
 			continue
 		}
-		return fmt.Errorf("%w: it has the migration %s; use that version, or restore a backup that was made before it", ErrNewer, name)
+		return fmt.Errorf("%w: it has the migration %s; use that version, "+
+			"or restore a backup that was made before it", ErrNewer, name)
 	}
 	return nil
 }
@@ -128,7 +130,10 @@ func appliedMigrations(database string) (names []string, err error) {
 // OpenReadOnly opens a database read-only, over a single connection. Closing the last connection that may write would
 // delete the WAL of a process that was killed.
 func OpenReadOnly(database string) (*sql.DB, error) {
-	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
+	name := url.URL{
+		Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database),
+		RawQuery: "mode=ro&_pragma=busy_timeout(10000)",
+	}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, err

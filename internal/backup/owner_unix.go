@@ -25,5 +25,6 @@ func CheckOwner(dataDir string) error {
 	if owner, err := user.LookupId(name); err == nil {
 		name = owner.Username
 	}
-	return fmt.Errorf("the data directory %s belongs to %s: run this command as that user, not as root, whose files that user could not write", dataDir, name)
+	return fmt.Errorf("the data directory %s belongs to %s: run this command as that user, "+
+		"not as root, whose files that user could not write", dataDir, name)
 }

@@ -71,6 +71,9 @@ func isExposed(info fs.FileInfo) bool {
 
 // isOwnName reports whether a name at the top of a data directory belongs to PocketBase or this program.
 func isOwnName(name string) bool {
-	folders := []string{core.LocalBackupsDirName, core.LocalStorageDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, core.LocalNotifyDirName}
+	folders := []string{
+		core.LocalBackupsDirName, core.LocalStorageDirName, core.LocalTempDirName,
+		core.LocalAutocertCacheDirName, core.LocalNotifyDirName,
+	}
 	return isDatabase(name) || strings.HasPrefix(name, programPrefix) || slices.Contains(folders, name)
 }

@@ -30,7 +30,8 @@ func Watch(ctx context.Context, dataDir string) error {
 	}
 	for loop.Pause(ctx, watchInterval) {
 		if replaced(path, opened) && !restoring(dataDir) && ctx.Err() == nil && replaced(path, opened) {
-			return fmt.Errorf("%s %w: the program exits to avoid further loss; make sure that nothing else changes the directory while it runs", path, ErrReplaced)
+			return fmt.Errorf("%s %w: the program exits to avoid further loss; "+
+				"make sure that nothing else changes the directory while it runs", path, ErrReplaced)
 		}
 	}
 	return nil

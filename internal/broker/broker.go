@@ -94,7 +94,8 @@ func (b *Broker) CheckURL(target *url.URL) error {
 		return errors.New("must be nats: followed by a subject without wildcards, such as nats:contactbase.contacts")
 	}
 	if !slices.ContainsFunc(b.options.Subjects, func(pattern string) bool { return matches(pattern, subject) }) {
-		return fmt.Errorf("names a subject that --natsSubjects does not allow; it allows %s", strings.Join(b.options.Subjects, " and "))
+		return fmt.Errorf("names a subject that --natsSubjects does not allow; it allows %s",
+			strings.Join(b.options.Subjects, " and "))
 	}
 	return nil
 }
@@ -143,7 +144,8 @@ func explain(err error, subject string) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("NATS has no stream for the subject %s; create one", subject)
-	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrDisconnected):
+	case errors.Is(err, nats.ErrReconnectBufExceeded),
+		errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrDisconnected):
 		return errors.New("not connected to NATS; reconnecting")
 	default:
 		return err

@@ -146,7 +146,9 @@ func (p *plan) checkRelation(c *change, i int, relation *core.RelationField) (wr
 		stored = c.before.stored[i]
 	}
 	added := custom.Added(ids, stored)
-	if relation.CollectionId == p.collection.Id && slices.ContainsFunc(added, func(id string) bool { return p.made.has(id) && p.made.contacts[id] == nil }) {
+	if relation.CollectionId == p.collection.Id && slices.ContainsFunc(added, func(id string) bool {
+		return p.made.has(id) && p.made.contacts[id] == nil
+	}) {
 		return custom.ErrNoSuchRow, nil
 	}
 	return custom.CheckRows(p.tx, relation, p.targets[relation.CollectionId], p.collection, p.tenantID, added)

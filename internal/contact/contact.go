@@ -53,7 +53,9 @@ const CollectionName = "contacts"
 var ErrNotFound = fault.New(fault.NotFound, "This contact does not exist.")
 
 // ErrNoTenant means that the tenant was deleted, with its keys, after the caller was authenticated.
-var ErrNoTenant = &fault.Error{Code: fault.InvalidKey, Message: credential.ErrInvalidKey.Message, Cause: errors.New("the tenant was deleted")}
+var ErrNoTenant = &fault.Error{
+	Code: fault.InvalidKey, Message: credential.ErrInvalidKey.Message, Cause: errors.New("the tenant was deleted"),
+}
 
 // CustomValue is the value of a field that an admin added to the collection. Value encodes to JSON; nil is "no value".
 type CustomValue struct {

@@ -113,8 +113,9 @@ func (f *finder) read(key Key, behind string) (*Contact, error) {
 // manyBy has the rest of a SELECT that finds the contacts of many keys, in the order of the keys. Its parameters are
 // the tenant and a list of keys.
 var manyBy = map[string]string{
-	ID:         "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
-	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 AND c.`externalId` = j.`value` AND c.`externalId` != ''",
+	ID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?1",
+	ExternalID: "json_each(?2) j CROSS JOIN `contacts` c ON c.`tenant` = ?1 " +
+		"AND c.`externalId` = j.`value` AND c.`externalId` != ''",
 	Email: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT s.`contact` FROM `_contactSearch` s " +
 		"WHERE s.`tenant` = ?1 AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1)",
 	Phone: "json_each(?2) j CROSS JOIN `contacts` c ON c.`id` = (SELECT o.`id` FROM `contacts` o " +

@@ -117,7 +117,8 @@ func updateRecord(e *core.RecordEvent) error {
 // findOwned is findRecord, and returns ErrNotFound for a contact of a deleted tenant, which is about to be deleted: a
 // change would add an event.
 func findOwned(tx core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
-	there, err := sqlite.Value[bool](sqlite.ReaderOf(tx), "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?)", tenantID)
+	there, err := sqlite.Value[bool](sqlite.ReaderOf(tx),
+		"SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?)", tenantID)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the tenant of the contact %s: %w", id, err)
 	}

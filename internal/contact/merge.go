@@ -132,13 +132,15 @@ func (m *Merge) check(present func(id string) *Contact) error {
 	externalIDs := map[string]bool{remaining.ExternalID: true}
 	for i, id := range m.From {
 		if present(id) == nil {
-			return fault.InvalidField("from", fault.CodeInvalidValue, fmt.Sprintf("ID number %d is not the ID of a contact", i+1))
+			return fault.InvalidField("from", fault.CodeInvalidValue,
+				fmt.Sprintf("ID number %d is not the ID of a contact", i+1))
 		}
 		externalIDs[present(id).ExternalID] = true
 	}
 	delete(externalIDs, "")
 	if len(externalIDs) > 1 && m.Fields[ExternalID] == "" {
-		return fault.InvalidField(ExternalID, fault.CodeRequired, "differs between the contacts. Name the contact whose externalId remains in fields")
+		return fault.InvalidField(ExternalID, fault.CodeRequired,
+			"differs between the contacts. Name the contact whose externalId remains in fields")
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func setTime(record *core.Record, name string, at time.Time) {
 }
 
 // newestSQL returns one row if the tenant exists; its values are empty if the tenant has no contact.
-const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
+const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') " +
+	"FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
 	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
 // place sets the id and the times of a new contact. They are chosen inside the write transaction, so that contacts

@@ -15,7 +15,9 @@ import (
 var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
 
 // extensionPattern finds the extension behind a number.
-var extensionPattern = regexp.MustCompile(`(?i)[0-9][^0-9a-z]*?((?:ext(?:ension|n)?|x|#|durchwahl)[^0-9a-z]*[0-9]+)\s*$`)
+var extensionPattern = regexp.MustCompile(
+	`(?i)[0-9][^0-9a-z]*?((?:ext(?:ension|n)?|x|#|durchwahl)[^0-9a-z]*[0-9]+)\s*$`,
+)
 
 func normalizePhone(s string, _ int) (string, *fault.Field) {
 	if phonePattern.MatchString(s) { // nearly all that programs send
@@ -43,7 +45,8 @@ func plainPhone(s string) string {
 			return '0' + r - '０'
 		case strings.ContainsRune("＋（）", r):
 			return r - '＋' + '+'
-		case strings.ContainsRune("-./－．／\u2212", r), '\u2010' <= r && r <= '\u2015', unicode.Is(unicode.Zs, r), unicode.Is(unicode.Bidi_Control, r):
+		case strings.ContainsRune("-./－．／\u2212", r), '\u2010' <= r && r <= '\u2015',
+			unicode.Is(unicode.Zs, r), unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r
@@ -54,7 +57,8 @@ func plainPhone(s string) string {
 // San Marino that zero belongs to the number.
 func withoutTrunkZero(s string) string {
 	before, after, found := strings.Cut(s, "(0)")
-	if code := strings.TrimPrefix(before, "+"); found && code != before && code != "" && len(code) <= 3 && code != "39" && code != "378" {
+	if code := strings.TrimPrefix(before, "+"); found && code != before &&
+		code != "" && len(code) <= 3 && code != "39" && code != "378" {
 		s = before + after
 	}
 	return brackets.Replace(s)
@@ -84,13 +88,17 @@ func ReadPhone(text, country string) (string, *fault.Field) {
 	case wrong == nil || strings.HasPrefix(number, "+") || extensionPattern.MatchString(text):
 		return number, wrong
 	case country == "":
-		return number, invalidPhone("is not in international format, such as +4930123456; to read national numbers, set a country")
+		return number, invalidPhone(
+			"is not in international format, such as +4930123456; to read national numbers, set a country",
+		)
 	}
 	country = CountryCode(country)
 	if parsed := national(withoutLabel(number), country); parsed != nil {
 		return phonenumbers.Format(parsed, phonenumbers.E164), nil
 	}
-	return number, invalidPhone("is not a number of the country " + country + ", and not in international format, such as +4930123456")
+	return number, invalidPhone(
+		"is not a number of the country " + country + ", and not in international format, such as +4930123456",
+	)
 }
 
 // maxLabeled is the maximum length of a number with a label in bytes.
@@ -122,14 +130,16 @@ func withoutLabel(text string) string {
 
 // isPhoneLabel reports whether a text says at most which telephone a number is of.
 func isPhoneLabel(text string) bool {
-	return !strings.ContainsAny(text, "0123456789") && (strings.Trim(text, " ()[]:.,") == "" || names.Of("phone "+text).Field == names.Phone)
+	return !strings.ContainsAny(text, "0123456789") &&
+		(strings.Trim(text, " ()[]:.,") == "" || names.Of("phone "+text).Field == names.Phone)
 }
 
 // national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign,
 // or a national one.
 func national(number, country string) *phonenumbers.PhoneNumber {
 	code := phonenumbers.GetCountryCodeForRegion(country)
-	if whole, err := phonenumbers.Parse("+"+number, ""); err == nil && int(whole.GetCountryCode()) == code && phonenumbers.IsValidNumber(whole) {
+	if whole, err := phonenumbers.Parse("+"+number, ""); err == nil &&
+		int(whole.GetCountryCode()) == code && phonenumbers.IsValidNumber(whole) {
 		return whole
 	}
 	parsed, err := phonenumbers.Parse(number, country)

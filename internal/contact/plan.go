@@ -84,7 +84,8 @@ func AnyFailed(results []Result) bool {
 
 // ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it
 // exists although they expect that it does not, or the reverse.
-var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact does not match If-Match or If-None-Match. Read it again.")
+var ErrPreconditionFailed = fault.New(fault.PreconditionFailed,
+	"The contact does not match If-Match or If-None-Match. Read it again.")
 
 // plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what
 // earlier ones have made.

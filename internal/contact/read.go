@@ -17,8 +17,9 @@ import (
 const (
 	byID         = "`contacts` c WHERE c.`tenant` = ? AND c.`id` = ?"
 	byExternalID = "`contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''"
-	withEmail    = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
-	withPhone    = "`contacts` c WHERE c.`tenant` = ? AND c.`phone` = ? AND c.`phone` != ''"
+	withEmail    = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +
+		"WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
+	withPhone = "`contacts` c WHERE c.`tenant` = ? AND c.`phone` = ? AND c.`phone` != ''"
 
 	oldestByEmail = " ORDER BY s.`seq` LIMIT 1"
 	oldestByPhone = " ORDER BY c.`created`, c.`id` LIMIT 1"
@@ -56,14 +57,17 @@ func Find(app core.App, tenantID, id string) (*Contact, error) {
 // FindAllByEmail returns up to limit of the tenant's contacts with that email address, ignoring case, the newest first.
 func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
 	return Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM " + withEmail + " ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
+		return "SELECT " + columns + " FROM " + withEmail +
+			" ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
 	})
 }
 
 // FindAll returns the tenant's contacts among those with these ids, by their ids.
 func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
 	found, err := Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?", []any{sqlite.List(ids), tenantID}
+		return "SELECT " + columns +
+				" FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?",
+			[]any{sqlite.List(ids), tenantID}
 	})
 	byID := make(map[string]*Contact, len(found))
 	for _, c := range found {
@@ -87,7 +91,9 @@ func Select(app core.App, query func(columns string) (string, []any)) (found []*
 }
 
 // query is Select with a reader, and with the admin's fields to read.
-func (s *schema) query(tx sqlite.Reader, fields []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
+func (s *schema) query(
+	tx sqlite.Reader, fields []core.Field, query func(columns string) (string, []any),
+) ([]*Contact, error) {
 	added := ""
 	for _, field := range fields {
 		added += ", c.`" + field.GetName() + "`"
@@ -101,7 +107,9 @@ func (s *schema) query(tx sqlite.Reader, fields []core.Field, query func(columns
 	return found, err
 }
 
-func (s *schema) scanAll(tx sqlite.Reader, joined bool, fields []core.Field, text string, args []any) (found []*Contact, err error) {
+func (s *schema) scanAll(
+	tx sqlite.Reader, joined bool, fields []core.Field, text string, args []any,
+) (found []*Contact, err error) {
 	scanner := s.scanner(joined, fields)
 	err = sqlite.Each(tx, text, func(rows *sql.Rows) error {
 		c, err := scanner.scan(rows)

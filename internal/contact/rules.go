@@ -26,7 +26,8 @@ func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
 	// such as a zero-width space in a pasted address
 	if wrong == nil && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) {
-		return s, &fault.Field{Code: fault.CodeInvalidEmail, Message: "contains an invisible character; type the address instead of pasting it"}
+		return s, &fault.Field{Code: fault.CodeInvalidEmail, Message: "contains an invisible character; " +
+			"type the address instead of pasting it"}
 	}
 	if wrong == nil && s != "" && (strings.HasSuffix(s, ".") || is.EmailFormat.Validate(s) != nil) {
 		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid email address, such as ada@example.com"}
@@ -39,7 +40,9 @@ func limited(s string, limit int) (string, *fault.Field) {
 		return s, &fault.Field{Code: fault.CodeInvalidCharacters, Message: "must be UTF-8"}
 	}
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		return s, &fault.Field{Code: fault.CodeInvalidCharacters, Message: "must not contain control characters such as line breaks"}
+		return s, &fault.Field{
+			Code: fault.CodeInvalidCharacters, Message: "must not contain control characters such as line breaks",
+		}
 	}
 	if utf8.RuneCountInString(s) > limit {
 		return s, &fault.Field{Code: fault.CodeTooLong, Message: "must have at most " + strconv.Itoa(limit) + " characters"}
@@ -61,7 +64,8 @@ func filterPhone(s string) (string, *fault.Field) {
 	// a plus sign that was not encoded arrives as a space
 	digits := withoutTrunkZero("+" + strings.TrimPrefix(plainPhone(s), "+"))
 	if !phonePattern.MatchString(digits) {
-		return digits, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
+		return digits, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, " +
+			"such as +4930123456 (a plus sign is %2B in a URL)"}
 	}
 	return digits, nil
 }
@@ -91,7 +95,8 @@ func isVisible(r rune) bool {
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) { // a sign below or around the digits that follow it
 		return true
 	}
-	return !unicode.In(r, unicode.Z, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank)
+	return !unicode.In(r, unicode.Z, unicode.Cf, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point, blank)
 }
 
 // trimmed returns the text without white space around it, or "" if nothing in it is visible.

@@ -16,15 +16,18 @@ import (
 
 // shippedFields are the columns that every installation has, in the order in which they are written. All other fields
 // of the collection are the admin's.
-var shippedFields = slices.Concat([]string{"id", "tenant"}, eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
+var shippedFields = slices.Concat([]string{"id", "tenant"},
+	eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
 
 // The shipped columns in SQL: as they are written for a new contact, and as the scanner reads those of a contact c.
 // It reads them joined to one text, because the driver takes longer to fetch a value than SQLite to join it: column
 // by column, reading a page of 200 contacts takes half as long again.
 var (
 	writtenColumns = "`" + strings.Join(shippedFields, "`, `") + "`"
-	scannedColumns = "c.`id`, " + strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") + "c.`created`, c.`updated`"
-	joinedColumns  = "concat_ws('" + separator + "', " + scannedColumns + ")"
+	scannedColumns = "c.`id`, " +
+		strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") +
+		"c.`created`, c.`updated`"
+	joinedColumns = "concat_ws('" + separator + "', " + scannedColumns + ")"
 )
 
 // separator stands between joined columns. Normalised values do not contain it; rows that do are read column by column.
@@ -70,7 +73,8 @@ func newSchema(collection *core.Collection) *schema {
 	for _, field := range collection.Fields {
 		switch {
 		case !isCustom(field):
-		case slices.Contains(ReservedFieldNames, field.GetName()) || field.GetHidden() || field.Type() == core.FieldTypePassword:
+		case slices.Contains(ReservedFieldNames, field.GetName()) ||
+			field.GetHidden() || field.Type() == core.FieldTypePassword:
 			unseen = append(unseen, field)
 		default:
 			s.custom = append(s.custom, field)
@@ -81,7 +85,8 @@ func newSchema(collection *core.Collection) *schema {
 	for _, field := range s.adminFields {
 		columns += ", `" + field.GetName() + "`"
 	}
-	s.insertSQL = "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.adminFields)-1) + ")"
+	s.insertSQL = "INSERT INTO `contacts` (" + columns +
+		") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.adminFields)-1) + ")"
 	return s
 }
 

@@ -189,7 +189,9 @@ func searchRow(tenantID string, c *Contact) search.Row {
 	for _, field := range searchedNumbers {
 		numbers = append(numbers, field.Value(c))
 	}
-	return search.Row{Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...)}
+	return search.Row{
+		Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...),
+	}
 }
 
 // SearchRows returns the statement that writes the search rows of contacts whose own rows are written unchanged. Each

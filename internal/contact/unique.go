@@ -70,7 +70,9 @@ func (s *schema) mentioned(expressions ...string) []string {
 	})
 }
 
-var errExternalIDTaken = fault.Fields{ExternalID: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{
+	ExternalID: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"},
+}
 
 // shippedIndex is the unique index of every installation, on the external id.
 const shippedIndex = "idx_contacts_externalId"

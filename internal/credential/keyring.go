@@ -35,7 +35,8 @@ func (i *Identity) Allows(p Permission) bool {
 }
 
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Clients do not learn which.
-var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired. Check it, or ask the administrator for a new one.")
+var ErrInvalidKey = fault.New(fault.InvalidKey,
+	"The API key is unknown, revoked or expired. Check it, or ask the administrator for a new one.")
 
 // EndedKeyError is an ErrInvalidKey about a revoked or expired key. Clients get the same response; activity
 // counts for the key.
@@ -251,7 +252,8 @@ func (k *Keyring) Flush() {
 	}
 }
 
-const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
+const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, " +
+	"k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
 	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
 // load reads the identity of the key with this hash. The error is ErrInvalidKey if there is none, and an
@@ -268,7 +270,10 @@ func loadKey(tx sqlite.Reader, hash string) (*Identity, error) {
 	identity := &Identity{hash: hash}
 	var permissions types.JSONArray[Permission]
 	var expires, revoked types.DateTime
-	targets := []any{&identity.KeyID, &identity.TenantID, &permissions, &expires, &revoked, &identity.APIEnabled, &identity.RateLimit}
+	targets := []any{
+		&identity.KeyID, &identity.TenantID, &permissions, &expires,
+		&revoked, &identity.APIEnabled, &identity.RateLimit,
+	}
 	found, err := sqlite.Row(tx, targets, identitySQL, hash)
 	if err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)

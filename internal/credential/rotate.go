@@ -14,7 +14,8 @@ const MaxOverlapHours = 30 * 24
 
 // Unrotated is the SQL condition that the key `k` was not rotated, so that somebody must act before it expires. A
 // rotated key that expires later than the longest overlap was extended, and counts as not rotated.
-var Unrotated = fmt.Sprintf("NOT EXISTS (SELECT 1 FROM `audit_log` l WHERE l.`record` = k.`id` AND l.`action` = 'rotated' "+
+var Unrotated = fmt.Sprintf("NOT EXISTS (SELECT 1 FROM `audit_log` l "+
+	"WHERE l.`record` = k.`id` AND l.`action` = 'rotated' "+
 	"AND l.`created` >= strftime('%%Y-%%m-%%d %%H:%%M:%%fZ', k.`expires`, '-%d hours'))", MaxOverlapHours)
 
 // Rotation describes how a key is rotated.
@@ -29,7 +30,8 @@ type Rotation struct {
 // *fault.Error if it has ended or the rotation is invalid.
 func Rotate(app core.App, id string, r Rotation, now time.Time) (successor *Key, err error) {
 	if r.OverlapHours < 0 || r.OverlapHours > MaxOverlapHours {
-		return nil, fault.InvalidField("overlapHours", fault.CodeInvalidValue, fmt.Sprintf("must be between 0 and %d", MaxOverlapHours))
+		return nil, fault.InvalidField("overlapHours", fault.CodeInvalidValue,
+			fmt.Sprintf("must be between 0 and %d", MaxOverlapHours))
 	}
 	if r.Expires != nil && !r.Expires.IsZero() && !r.Expires.After(now) {
 		return nil, fault.InvalidField("expires", fault.CodeInvalidValue, "must be in the future")

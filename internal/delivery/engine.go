@@ -154,7 +154,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 		select {
 		case <-e.ended:
 		case <-time.After(storeTimeout):
-			return errors.New("stopping the delivery engine: the database does not respond; deliveries in flight are sent again later")
+			return errors.New("stopping the delivery engine: " +
+				"the database does not respond; deliveries in flight are sent again later")
 		}
 	}
 	if e.failure != nil {

@@ -25,7 +25,8 @@ func (e *Engine) lock() (release func()) {
 			return release
 		case errors.Is(err, lockfile.ErrHeld):
 			if err = nil; !waited {
-				e.app.Logger().Warn("another process serves this data directory and sends its deliveries; this one takes over when that ends")
+				e.app.Logger().Warn("another process serves this data directory and sends its deliveries; " +
+					"this one takes over when that ends")
 			}
 		default:
 			e.app.Logger().Error("the delivery engine cannot lock the data directory, and sends nothing", "error", err)

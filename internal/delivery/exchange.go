@@ -26,7 +26,9 @@ var (
 	// errSwitched is why a 101 fails: its body is the connection itself, which ignores the context.
 	errSwitched = errors.New("the endpoint switched to another protocol (101) without being asked to")
 
-	errNotPublic = errors.New("blocked address: the URL does not lead to the public internet, and a member of the tenant has set it")
+	errNotPublic = errors.New(
+		"blocked address: the URL does not lead to the public internet, and a member of the tenant has set it",
+	)
 
 	errNoStatus = errors.New("the endpoint responded with an invalid status")
 )

@@ -90,7 +90,8 @@ func blockedAddress(address string) string {
 	if there, err := netip.ParseAddrPort(address); err == nil {
 		open += " " + netip.PrefixFrom(there.Addr().WithZone(""), there.Addr().BitLen()).String()
 	}
-	return "blocked address: " + address + " is not a public address; to let webhooks reach it, start the server or command with " + open
+	return "blocked address: " + address +
+		" is not a public address; to let webhooks reach it, start the server or command with " + open
 }
 
 // reason returns why a certificate is invalid, without the generic words around it.

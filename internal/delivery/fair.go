@@ -59,7 +59,9 @@ func (q *fairQueue) grant(all []contender, limit int, capacity func(tenant strin
 }
 
 // byTenants returns the slots of the endpoints, and the endpoints with free slots by tenant.
-func byTenants(all []contender, capacity func(tenant string) int) (slots map[string]int, byTenant map[string]*tenantQueue) {
+func byTenants(
+	all []contender, capacity func(tenant string) int,
+) (slots map[string]int, byTenant map[string]*tenantQueue) {
 	slots, byTenant = make(map[string]int, len(all)), map[string]*tenantQueue{}
 	for _, c := range all {
 		if c.slots <= 0 || capacity(c.tenant) <= 0 {

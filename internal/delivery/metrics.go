@@ -51,13 +51,17 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 			Help:    "Time from the commit of a change to the endpoint's response, for events delivered at the first attempt.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
-		inFlight: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_delivery_in_flight", Help: "Attempts in flight."},
-			func() float64 { return float64(engine.flying.Load()) }),
+		inFlight: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "contactbase_delivery_in_flight", Help: "Attempts in flight.",
+		}, func() float64 { return float64(engine.flying.Load()) }),
 		backlog: []backlogGauge{
 			gauge("pending", "Pending deliveries.", func(b Backlog) float64 { return float64(b.Pending) }),
-			gauge("fanout_lag_events", "Events that have no deliveries yet.", func(b Backlog) float64 { return float64(b.FanOut) }),
-			gauge("oldest_pending_seconds", "Age of the oldest pending delivery or event without deliveries.", func(b Backlog) float64 { return age(b.Oldest) }),
-			gauge("fanout_lag_seconds", "Age of the oldest event that has no deliveries yet.", func(b Backlog) float64 { return age(b.OldestFanOut) }),
+			gauge("fanout_lag_events", "Events that have no deliveries yet.",
+				func(b Backlog) float64 { return float64(b.FanOut) }),
+			gauge("oldest_pending_seconds", "Age of the oldest pending delivery or event without deliveries.",
+				func(b Backlog) float64 { return age(b.Oldest) }),
+			gauge("fanout_lag_seconds", "Age of the oldest event that has no deliveries yet.",
+				func(b Backlog) float64 { return age(b.OldestFanOut) }),
 			gauge("disabled_endpoints", "Webhooks that are disabled.", func(b Backlog) float64 { return float64(b.Disabled) }),
 		},
 	}

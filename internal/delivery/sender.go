@@ -29,7 +29,8 @@ type Sender struct {
 // the tenant has set reach public addresses only. Its User-Agent is Contactbase/<version>.
 func NewSender(client *http.Client, version string) *Sender {
 	return &Sender{
-		client: client, members: safehttp.New(safehttp.Options{}), transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout,
+		client: client, members: safehttp.New(safehttp.Options{}), transports: map[string]Transport{},
+		userAgent: "Contactbase/" + version, timeout: attemptTimeout,
 	}
 }
 

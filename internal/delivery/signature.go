@@ -26,7 +26,8 @@ func SignStandard(secrets []string, id string, at time.Time, body []byte) string
 		if len(signatures) > 0 {
 			signatures = append(signatures, ' ')
 		}
-		signatures = base64.StdEncoding.AppendEncode(append(signatures, "v1,"...), secret.HMAC(secret.StandardKey(plain), prefix, body))
+		signatures = base64.StdEncoding.AppendEncode(append(signatures, "v1,"...),
+			secret.HMAC(secret.StandardKey(plain), prefix, body))
 	}
 	return string(signatures)
 }

@@ -86,7 +86,9 @@ func (Inspector) Deliver(_ context.Context, job *Job, header http.Header) error 
 	if err != nil {
 		return errors.New("the header webhook-timestamp is not a Unix time")
 	}
-	if header.Get("Webhook-Signature") != SignStandard(job.Endpoint.Secrets, header.Get("Webhook-Id"), time.Unix(sent, 0), job.Payload) {
+	if header.Get("Webhook-Signature") != SignStandard(
+		job.Endpoint.Secrets, header.Get("Webhook-Id"), time.Unix(sent, 0), job.Payload,
+	) {
 		return errors.New("the header webhook-signature does not verify")
 	}
 	return nil

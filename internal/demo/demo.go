@@ -135,8 +135,11 @@ func (d *demo) prepare(receiver string) error {
 	d.key = credential.Minted(key)
 	for collection, values := range map[string]map[string]any{
 		core.CollectionNameSuperusers: {"email": "admin@example.com", "password": d.password},
-		member.CollectionName:         {"tenant": owner.Id, "role": member.RoleAdmin, "name": "Ada Lovelace", "email": "ada@example.com", "password": d.password},
-		webhook.CollectionName:        {"tenant": owner.Id, "name": "demo receiver", "url": receiver, "secret": d.secret},
+		member.CollectionName: {
+			"tenant": owner.Id, "role": member.RoleAdmin, "name": "Ada Lovelace",
+			"email": "ada@example.com", "password": d.password,
+		},
+		webhook.CollectionName: {"tenant": owner.Id, "name": "demo receiver", "url": receiver, "secret": d.secret},
 	} {
 		if _, err := d.create(collection, values); err != nil {
 			return err
@@ -199,13 +202,15 @@ Paste these into another shell:
   export CB=%[1]s/api/ext/v1 KEY=%[2]s
   curl -s -H "X-API-Key: $KEY" "$CB/contacts?limit=2"
   curl -s -H "X-API-Key: $KEY" "$CB/contacts?q=muller"
-  curl -s -H "X-API-Key: $KEY" -H "Content-Type: application/json" -d '{"name":"Grace Hopper","phone":"+1 (212) 555-0100"}' "$CB/contacts"
+  curl -s -H "X-API-Key: $KEY" -H "Content-Type: application/json" `+
+		`-d '{"name":"Grace Hopper","phone":"+1 (212) 555-0100"}' "$CB/contacts"
 
 A webhook receiver is also running. Deliveries whose signature it has verified appear here:
 
 `, d.base, d.key, d.password)
 	for _, contact := range contacts {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+"/api/ext/v1/contacts", strings.NewReader(contact))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost,
+			d.base+"/api/ext/v1/contacts", strings.NewReader(contact))
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,9 @@ func (x *examination) contacts() error {
 	if count > maxNamed {
 		named = append(named, "…")
 	}
-	x.add("contacts", Failed, fmt.Sprintf("%d contacts contain text that is not valid UTF-8: %s", count, strings.Join(named, ", ")),
-		"correct these fields in the dashboard or with PATCH; until then the tenant cannot be moved, and contact export writes invalid UTF-8")
+	x.add("contacts", Failed,
+		fmt.Sprintf("%d contacts contain text that is not valid UTF-8: %s", count, strings.Join(named, ", ")),
+		"correct these fields in the dashboard or with PATCH; "+
+			"until then the tenant cannot be moved, and contact export writes invalid UTF-8")
 	return nil
 }

@@ -44,7 +44,8 @@ type examination struct {
 
 // Examine checks the data directory. The error says why it could not be checked.
 func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
-	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) && backup.CheckFolder(dataDir) == nil {
+	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) &&
+		backup.CheckFolder(dataDir) == nil {
 		return nil, fmt.Errorf("%s is not a data directory: it has no data.db; choose another with --dir", dataDir)
 	}
 	x := &examination{dir: dataDir, now: now}
@@ -74,7 +75,10 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	if err != nil || !current {
 		return x.findings, err
 	}
-	checks := []func() error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.fanOutLag, x.moving, func() error { return x.replica(ctx) }}
+	checks := []func() error{
+		x.schema, x.orphans, x.contacts, x.clock, x.webhooks,
+		x.fanOutLag, x.moving, func() error { return x.replica(ctx) },
+	}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("reading the data directory %s: %w", dataDir, err)
@@ -105,7 +109,8 @@ func (x *examination) folder() bool {
 // restoring returns the advice for a lost database.
 func (x *examination) restoring() string {
 	backups := filepath.Join(x.dir, "backups")
-	return fmt.Sprintf("stop the program, keep a copy of the data directory, and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
+	return fmt.Sprintf("stop the program, keep a copy of the data directory, "+
+		"and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
 }
 
 func (x *examination) add(check, status, found, advice string) {
@@ -130,7 +135,8 @@ func (x *examination) permissions() {
 	case err != nil:
 		x.add("permissions", Failed, err.Error(), "")
 	case len(exposed) > 0:
-		x.add("permissions", Warning, "other users of this machine may read "+strings.Join(exposed, ", "), "start the program, which removes these permissions; or run chmod -R go= "+x.dir)
+		x.add("permissions", Warning, "other users of this machine may read "+strings.Join(exposed, ", "),
+			"start the program, which removes these permissions; or run chmod -R go= "+x.dir)
 	default:
 		x.add("permissions", OK, "only this user may read and write", "")
 	}
@@ -159,7 +165,8 @@ func (x *examination) room() {
 	case space.Free < leastRoom:
 		x.add("disk", Failed, found, "free some disk space: the program cannot write without it")
 	case space.Free < roomShare*used:
-		x.add("disk", Warning, found, "free some disk space: a backup needs as much again, and an upgrade begins with a backup")
+		x.add("disk", Warning, found,
+			"free some disk space: a backup needs as much again, and an upgrade begins with a backup")
 	default:
 		x.add("disk", OK, found, "")
 	}

@@ -24,7 +24,8 @@ const ofMembers = "collectionRef = (SELECT id FROM _collections WHERE name = 'te
 var furtherOwnerships = []ownership{
 	{
 		table: "contacts", column: "id", owner: "_contactSearch", key: "contact",
-		advice: "they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
+		advice: "they were written outside the program, for example with SQL, " +
+			"and searches do not find them: create them again with the API",
 	},
 	{table: "_contactSearch", column: "tenant", owner: "tenants"},
 	{table: "inbound_requests", column: "tenant", owner: "tenants"},
@@ -77,9 +78,11 @@ func (x *examination) orphans() error {
 		return err
 	}
 	if leaving > 0 {
-		x.add("orphans", Warning, fmt.Sprintf("data of %d deleted records is still being removed", leaving), "let the server run, then check again")
+		x.add("orphans", Warning, fmt.Sprintf("data of %d deleted records is still being removed", leaving),
+			"let the server run, then check again")
 	}
-	columns, err := sqlite.Values[string](x.data, "SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table'")
+	columns, err := sqlite.Values[string](x.data,
+		"SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table'")
 	if err != nil {
 		return err
 	}
@@ -98,7 +101,8 @@ func (x *examination) orphans() error {
 		}
 		faults++
 		advice := cmp.Or(o.advice, "back up, stop the program, and delete them with sqlite3: DELETE "+lost)
-		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
+		x.add("orphans", Failed,
+			fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
 	}
 	if faults == 0 && leaving == 0 {
 		x.add("orphans", OK, "every row has its owner", "")

@@ -28,7 +28,8 @@ func (x *examination) replica(ctx context.Context) error {
 	case fault != nil:
 		x.add(check, Failed, fault.Error(), advice)
 	case status.RestoreTest != nil && x.now.Sub(status.RestoreTest.At) > restoreTestAge:
-		x.add(check, Warning, "the last restore test was on "+status.RestoreTest.At.Format(time.DateOnly), "contactbase replica drill")
+		x.add(check, Warning, "the last restore test was on "+status.RestoreTest.At.Format(time.DateOnly),
+			"contactbase replica drill")
 	default:
 		x.add(check, OK, fmt.Sprintf("it is %s, and %.0f seconds behind", status.State, status.LagSeconds), "")
 	}

@@ -33,7 +33,8 @@ const failingFor = time.Hour
 
 // webhooks looks for webhooks that were disabled automatically, and for those that accept nothing.
 func (x *examination) webhooks() error {
-	const query = "SELECT w.id, w.url, w.disabled, w.disabledReason, (SELECT coalesce(min(d.created), '') FROM deliveries d " +
+	const query = "SELECT w.id, w.url, w.disabled, w.disabledReason, " +
+		"(SELECT coalesce(min(d.created), '') FROM deliveries d " +
 		"WHERE d.webhook = w.id AND d.status = 'pending' AND d.attempts > 0) FROM webhooks w ORDER BY w.id"
 	total, faults := 0, 0
 	err := sqlite.Each(x.data, query, func(rows *sql.Rows) error {
@@ -47,10 +48,12 @@ func (x *examination) webhooks() error {
 		switch {
 		case disabled && reason != "":
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "check that it responds: contactbase webhook ping "+id+"; "+again)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason),
+				"check that it responds: contactbase webhook ping "+id+"; "+again)
 		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "check its response: contactbase webhook ping "+id)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s",
+				id, url, stamp.Show(oldest)), "check its response: contactbase webhook ping "+id)
 		}
 		return nil
 	})
@@ -69,7 +72,8 @@ const fanOutTimeout = time.Minute
 
 // fanOutLag looks for events without deliveries. Those of a tenant without webhooks need none.
 func (x *examination) fanOutLag() error {
-	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
+	const query = "SELECT count(*), coalesce(min(created), '') " +
+		"FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
 		"rowid > coalesce((SELECT e.rowid FROM _fanOutCursor p JOIN events e ON e.id = p.event), 0)"
 	var count int
 	var oldest string
@@ -81,7 +85,8 @@ func (x *examination) fanOutLag() error {
 		x.add("deliveries", OK, "every event has its deliveries", "")
 		return nil
 	}
-	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or find the cause in its log; do not serve a restored copy, which would send them, too")
+	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)),
+		"start the server, or find the cause in its log; do not serve a restored copy, which would send them, too")
 	return nil
 }
 
@@ -98,9 +103,11 @@ func (x *examination) moving() error {
 	case count == 0:
 		x.add("moves", OK, "no tenant is closed for writes", "")
 	case arriving > 0:
-		x.add("moves", Warning, fmt.Sprintf("tenants whose import is incomplete: %d", arriving), "continue with contactbase tenant import --resume, or delete them with contactbase tenant delete")
+		x.add("moves", Warning, fmt.Sprintf("tenants whose import is incomplete: %d", arriving),
+			"continue with contactbase tenant import --resume, or delete them with contactbase tenant delete")
 	default:
-		x.add("moves", Warning, fmt.Sprintf("tenants closed for writes: %d, the first since %s; contactbase tenant list shows them", count, stamp.Show(oldest)),
+		x.add("moves", Warning, fmt.Sprintf("tenants closed for writes: %d, "+
+			"the first since %s; contactbase tenant list shows them", count, stamp.Show(oldest)),
 			"delete those that have moved: contactbase tenant delete; open those that stay: contactbase tenant unfreeze")
 	}
 	return nil

@@ -20,7 +20,8 @@ import (
 // users may be deleted.
 const (
 	partsSQL  = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"
-	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
+	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema " +
+		"WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
 )
 
 // version reports whether the data directory is of this version.
@@ -36,7 +37,9 @@ func (x *examination) version() (current bool, err error) {
 		}
 	}
 	if pending > 0 {
-		x.add("version", Warning, fmt.Sprintf("the data directory was written by an older version: %d migrations are pending", pending), "start the program, which makes a backup and applies them")
+		x.add("version", Warning,
+			fmt.Sprintf("the data directory was written by an older version: %d migrations are pending", pending),
+			"start the program, which makes a backup and applies them")
 		return false, nil
 	}
 	x.add("version", OK, "the data directory is up to date", "")
@@ -109,7 +112,9 @@ func reference() (parts []string, sources map[string]string, err error) {
 	sources = map[string]string{}
 	for _, part := range parts {
 		_, name, _ := strings.Cut(part, " ")
-		if sources[part], err = sqlite.Value[string](db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ?", name); err != nil {
+		if sources[part], err = sqlite.Value[string](
+			db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ?", name,
+		); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -118,7 +123,8 @@ func reference() (parts []string, sources map[string]string, err error) {
 
 // collectionIndexes returns the statements of the indexes that the collections list, including those of admins.
 func (x *examination) collectionIndexes() (map[string]string, error) {
-	lists, err := sqlite.Values[string](x.data, "SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
+	lists, err := sqlite.Values[string](x.data,
+		"SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,8 @@ type Event struct {
 	MergedInto string // id of the contact that a deleted one was merged into; "" for none
 }
 
-const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
+const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) " +
+	"VALUES (?, ?, ?, ?, ?, ?)"
 
 // Insert gives the event its id and payload, and returns the statement that writes it to the outbox.
 func Insert(e *Event, now time.Time) (sqlite.Statement, error) {

@@ -34,7 +34,8 @@ const Beginning = "000000000000000"
 // ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from
 // the tenant's feed.
 var ErrCursorExpired = fault.New(fault.CursorExpired,
-	"Events after this cursor have been deleted. Request the current cursor without after, then read all contacts, then continue from that cursor.")
+	"Events after this cursor have been deleted. Request the current cursor without after, "+
+		"then read all contacts, then continue from that cursor.")
 
 // Filter selects events. The zero value selects all about contacts.
 type Filter struct {
@@ -82,14 +83,16 @@ const (
 var (
 	pageSQL = "SELECT `id`, `type`, `contact`, coalesce(`payload`, 'null') FROM `events` INDEXED BY `idx_events_feed` " +
 		"WHERE `tenant` = ?1 AND rowid > " + startSQL + upTo("?4") + " AND `type` <> 'webhook.ping' ORDER BY rowid LIMIT ?3"
-	endSQL = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` WHERE `tenant` = ?1 AND rowid > " + keptSQL +
+	endSQL = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` " +
+		"WHERE `tenant` = ?1 AND rowid > " + keptSQL +
 		upTo("?2") + " AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
 )
 
 // upTo returns the condition that a row is not after the row of an event. It holds for all rows if the event is NULL,
 // and for none if the event has been deleted.
 func upTo(event string) string {
-	return " AND rowid <= CASE WHEN " + event + " IS NULL THEN 9223372036854775807 ELSE coalesce((SELECT rowid FROM `events` WHERE `id` = " + event + "), 0) END"
+	return " AND rowid <= CASE WHEN " + event + " IS NULL THEN 9223372036854775807 " +
+		"ELSE coalesce((SELECT rowid FROM `events` WHERE `id` = " + event + "), 0) END"
 }
 
 // End returns the cursor after the last event, or after the event with the id upTo unless that is nil.

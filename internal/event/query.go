@@ -42,7 +42,10 @@ var cursorPattern = regexp.MustCompile(`^` + IDPrefix + `[a-z0-9]{15}$`)
 // ParseCursor checks a cursor that a client sends.
 func ParseCursor(s string) (*string, *fault.Field) {
 	if s != Oldest && !cursorPattern.MatchString(s) {
-		return nil, &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the cursor of an earlier response or the ID of an event, or empty for the oldest event"}
+		return nil, &fault.Field{
+			Code:    fault.CodeInvalidValue,
+			Message: "must be the cursor of an earlier response or the ID of an event, or empty for the oldest event",
+		}
 	}
 	return &s, nil
 }
@@ -65,7 +68,8 @@ var parameters = wire.Parameters[Query]{
 		for i, kind := range q.Filter.Kinds {
 			kind = strings.TrimSpace(kind)
 			if !slices.Contains(feedKinds, kind) {
-				return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be a comma-separated list of " + strings.Join(feedKinds, ", ")}
+				return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be a comma-separated list of " +
+					strings.Join(feedKinds, ", ")}
 			}
 			q.Filter.Kinds[i] = kind
 		}
@@ -88,7 +92,9 @@ var parameters = wire.Parameters[Query]{
 func integerBetween(s string, minimum, maximum int) (int, *fault.Field) {
 	n, invalid := wire.Integer(s, minimum)
 	if invalid != nil || n > maximum {
-		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer from %d to %d", minimum, maximum)}
+		return 0, &fault.Field{
+			Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer from %d to %d", minimum, maximum),
+		}
 	}
 	return n, nil
 }

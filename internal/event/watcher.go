@@ -156,7 +156,8 @@ const (
 	newestSQL = "SELECT `id` FROM `events` ORDER BY rowid DESC LIMIT 1"
 
 	// tenantsSQL returns the tenants that have events after the event ?1, up to the event ?2.
-	tenantsSQL = "SELECT DISTINCT `tenant` FROM `events` WHERE rowid > (SELECT rowid FROM `events` WHERE `id` = ?1) AND rowid <= (SELECT rowid FROM `events` WHERE `id` = ?2)"
+	tenantsSQL = "SELECT DISTINCT `tenant` FROM `events` WHERE rowid > " +
+		"(SELECT rowid FROM `events` WHERE `id` = ?1) AND rowid <= (SELECT rowid FROM `events` WHERE `id` = ?2)"
 )
 
 // poll signals the subscriptions of tenants with new events, and reports whether there are any subscriptions.

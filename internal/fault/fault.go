@@ -82,7 +82,8 @@ func InvalidContact(fields Fields) *Error {
 
 // InvalidParameters returns the error of a request with invalid parameters or headers.
 func InvalidParameters(fields Fields) *Error {
-	return &Error{Code: InvalidParameter, Message: "A parameter of the request is invalid: " + fields.Error() + ".", Fields: fields}
+	return &Error{Code: InvalidParameter, Message: "A parameter of the request is invalid: " +
+		fields.Error() + ".", Fields: fields}
 }
 
 // Error returns the message, followed by the cause.

@@ -153,7 +153,8 @@ func write(w http.ResponseWriter, status int, answer any) {
 	_, _ = w.Write(append(encoded, '\n')) // a client that has gone needs no response
 }
 
-var readyMetric = prometheus.NewDesc("contactbase_ready", "Whether a check of /readyz passes: 1 or 0.", []string{"check"}, nil)
+var readyMetric = prometheus.NewDesc("contactbase_ready",
+	"Whether a check of /readyz passes: 1 or 0.", []string{"check"}, nil)
 
 // Describe implements prometheus.Collector.
 func (m *Monitor) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- readyMetric }

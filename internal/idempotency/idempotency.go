@@ -26,7 +26,8 @@ const Window = 24 * time.Hour
 const MaxKeyLength = 255
 
 // ErrReused means that the key was used with another request.
-var ErrReused = fault.New(fault.IdempotencyKeyReused, "The Idempotency-Key was used with another request; send a new key.")
+var ErrReused = fault.New(fault.IdempotencyKeyReused,
+	"The Idempotency-Key was used with another request; send a new key.")
 
 // Answer is a remembered response.
 type Answer struct {
@@ -76,10 +77,13 @@ func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Ans
 }
 
 // rememberSQL is not a REPLACE, which would delete the previous row without running its triggers.
-const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, `location`, `body`, `contact`, `tenant`, `inboundRequest`, `created`) " +
+const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, " +
+	"`location`, `body`, `contact`, `tenant`, `inboundRequest`, `created`) " +
 	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) " +
-	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, `status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +
-	"`contact` = excluded.`contact`, `tenant` = excluded.`tenant`, `inboundRequest` = excluded.`inboundRequest`, `created` = excluded.`created`"
+	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, " +
+	"`status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +
+	"`contact` = excluded.`contact`, `tenant` = excluded.`tenant`, " +
+	"`inboundRequest` = excluded.`inboundRequest`, `created` = excluded.`created`"
 
 // Remember returns the statements that store the response and make room for it in the tenant's quota. They belong in
 // the transaction of the request, so that a crash leaves both or neither.
@@ -101,7 +105,8 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 // Erase erases the bodies of the responses about contacts, given by their ids. Repeats of the requests are still known.
 func Erase(tx core.App, contacts []string) error {
 	_, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "UPDATE `_idempotency` SET `body` = '' WHERE `contact` IN (SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
+		Text: "UPDATE `_idempotency` SET `body` = '' WHERE `contact` IN " +
+			"(SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
 	}})
 	if err != nil {
 		return fmt.Errorf("erasing the remembered responses about %d contacts: %w", len(contacts), err)
@@ -112,7 +117,8 @@ func Erase(tx core.App, contacts []string) error {
 // Prune deletes up to limit expired responses, and returns how many it has deleted.
 func Prune(tx core.App, limit int, now time.Time) (int, error) {
 	result, err := tx.DB().NewQuery(
-		"DELETE FROM {{_idempotency}} WHERE [[key]] IN (SELECT [[key]] FROM {{_idempotency}} WHERE [[created]] <= {:before} LIMIT {:limit})",
+		"DELETE FROM {{_idempotency}} WHERE [[key]] IN " +
+			"(SELECT [[key]] FROM {{_idempotency}} WHERE [[created]] <= {:before} LIMIT {:limit})",
 	).Bind(dbx.Params{"before": stamp.Stored(now.Add(-Window)), "limit": limit}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("deleting expired responses: %w", err)

@@ -20,7 +20,8 @@ func Erase(ctx context.Context, app core.App, people []string) error {
 	encoded := sqlite.List(people)
 	err := sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		var ids []string
-		err := tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
+		err := tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} " +
+			"WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
 			Bind(dbx.Params{"people": encoded, "limit": limit}).Column(&ids)
 		if err != nil {
 			return 0, fmt.Errorf("looking for requests about contacts: %w", err)
@@ -55,7 +56,8 @@ func eraseRequests(tx core.App, ids []string, people string) error {
 func eraseRequest(tx core.App, id, people string) error {
 	kept := &row{}
 	var tenantID, result string
-	err := tx.DB().Select("tenant", "erased", "COALESCE([[result]], '')").From(RequestsCollection).Where(dbx.HashExp{"id": id}).
+	err := tx.DB().Select("tenant", "erased", "COALESCE([[result]], '')").
+		From(RequestsCollection).Where(dbx.HashExp{"id": id}).
 		Row(&tenantID, &kept.erased, &result)
 	if errors.Is(err, sql.ErrNoRows) {
 		kept.erased, err = true, nil
@@ -68,13 +70,16 @@ func eraseRequest(tx core.App, id, people string) error {
 		if err := kept.erase(); err != nil {
 			return err
 		}
-		_, err = tx.DB().Update(RequestsCollection, dbx.Params{"erased": true, "contentType": "", "body": "", "result": string(kept.result)}, dbx.HashExp{"id": id}).Execute()
+		_, err = tx.DB().Update(RequestsCollection, dbx.Params{
+			"erased": true, "contentType": "", "body": "", "result": string(kept.result),
+		}, dbx.HashExp{"id": id}).Execute()
 		if err != nil {
 			return err
 		}
 	}
 	_, err = sqlite.Run(tx, []sqlite.Statement{
-		{Text: "DELETE FROM `_inboundPeople` WHERE `request` = ? AND `person` IN (SELECT `value` FROM json_each(?))", Args: []any{id, people}},
+		{Text: "DELETE FROM `_inboundPeople` WHERE `request` = ? AND `person` IN (SELECT `value` FROM json_each(?))",
+			Args: []any{id, people}},
 		{Text: "DELETE FROM `_inboundCrowds` WHERE `tenant` = ? AND `request` = ?", Args: []any{tenantID, id}},
 	})
 	return err

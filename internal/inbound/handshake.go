@@ -46,7 +46,10 @@ func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error)
 		}
 		if isEmpty(body) && r.Header.Get(headerHookSecret) != "" {
 			secret := r.Header.Get(headerHookSecret)
-			shake := &Handshake{Sender: "Asana", Kept: headerHookSecret + ": [redacted]", HookSecret: secret, ContentType: plainText, Body: "ok"}
+			shake := &Handshake{
+				Sender: "Asana", Kept: headerHookSecret + ": [redacted]",
+				HookSecret: secret, ContentType: plainText, Body: "ok",
+			}
 			return shake, checkChallenge(headerHookSecret, secret)
 		}
 		if shake, err := echoQuery("Microsoft", "validationToken", query); shake != nil {
@@ -75,7 +78,8 @@ func metaHandshake(query url.Values, token string) (*Handshake, error) {
 		Kept: "hub.mode=subscribe&hub.challenge=" + url.QueryEscape(challenge) + "&hub.verify_token=[redacted]",
 	}
 	if subtle.ConstantTimeCompare([]byte(query.Get("hub.verify_token")), []byte(token)) != 1 {
-		return shake, fault.New(fault.Forbidden, "hub.verify_token is wrong. Enter the last part of this address, which begins with cmi_, as the verify token.")
+		return shake, fault.New(fault.Forbidden, "hub.verify_token is wrong. "+
+			"Enter the last part of this address, which begins with cmi_, as the verify token.")
 	}
 	return shake, checkChallenge("hub.challenge", challenge)
 }
@@ -113,7 +117,8 @@ func slackHandshake(body []byte) (*Handshake, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handshake{Sender: sender, ContentType: "application/json", Body: string(echo), Kept: string(echo)}, checkChallenge("challenge", challenge)
+	return &Handshake{Sender: sender, ContentType: "application/json", Body: string(echo), Kept: string(echo)},
+		checkChallenge("challenge", challenge)
 }
 
 // checkChallenge refuses to echo what could be more than a challenge, such as a page.
@@ -121,7 +126,8 @@ func checkChallenge(name, challenge string) error {
 	unprintable := func(r rune) bool { return r < ' ' || r > '~' }
 	if challenge == "" || len(challenge) > maxChallenge || strings.ContainsFunc(challenge, unprintable) {
 		return fault.InvalidParameters(fault.Fields{name: {
-			Code: fault.CodeInvalidValue, Message: "must have 1 to " + strconv.Itoa(maxChallenge) + " printable ASCII characters",
+			Code:    fault.CodeInvalidValue,
+			Message: "must have 1 to " + strconv.Itoa(maxChallenge) + " printable ASCII characters",
 		}})
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-const pruneSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+const pruneSQL = "DELETE FROM `inbound_requests` " +
+	"WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 
 // Prune deletes up to limit requests received before a time, oldest first, and returns their number.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {

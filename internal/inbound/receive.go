@@ -35,7 +35,8 @@ type Request struct {
 // takes long. The error is a *fault.Error if the body is invalid.
 func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Request, error) {
 	if webhook.unusable != nil {
-		return nil, fault.New(fault.ValidationFailed, "This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
+		return nil, fault.New(fault.ValidationFailed,
+			"This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
 	}
 	own, err := customNames(app)
 	if err != nil {
@@ -66,7 +67,8 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 
 // isShort reports whether the request may share a commit. A deletion may take long: an admin's relation may cascade.
 func (r *Request) isShort() bool {
-	return len(r.items) <= contact.ShortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == contact.Delete })
+	return len(r.items) <= contact.ShortRequest &&
+		!slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == contact.Delete })
 }
 
 // Receipt is what is stored of an applied request.

@@ -53,9 +53,11 @@ func newRow(webhook *Webhook, contentType string, body []byte, people []string, 
 }
 
 // recordSQL stores a request, unless its webhook or tenant has been deleted: nothing would ever delete the row.
-const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tenant]], [[contentType]], [[body]], [[status]], [[result]], [[erased]], [[created]]) " +
+const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tenant]], " +
+	"[[contentType]], [[body]], [[status]], [[result]], [[erased]], [[created]]) " +
 	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:erased}, {:created} " +
-	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
+	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] " +
+	"WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
 
 // insert stores the request, and reports whether its webhook and its tenant still exist.
 func (r *row) insert(tx core.App) (bool, error) {
@@ -86,7 +88,10 @@ func (r *row) insert(tx core.App) (bool, error) {
 
 // Record stores a request that is not applied, such as a rejected one or a handshake, and its response.
 // result encodes to JSON.
-func Record(ctx context.Context, app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
+func Record(
+	ctx context.Context, app core.App, webhook *Webhook,
+	contentType string, body []byte, status int, result any, now time.Time,
+) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
@@ -116,7 +121,8 @@ type Stored struct {
 // it has been erased.
 func FindRequest(app core.App, id string) (*Stored, error) {
 	found := &Stored{}
-	err := app.DB().Select("inbound", "contentType", "body", "erased").From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(found)
+	err := app.DB().Select("inbound", "contentType", "body", "erased").
+		From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(found)
 	if err == nil && found.Erased {
 		err = ErrErased
 	}

@@ -94,7 +94,8 @@ var schemes = []scheme{
 	// https://tally.so/help/webhooks
 	{name: "tally", header: "Tally-Signature", decode: fromBase64, bodyID: "eventId"},
 	// https://developer.calendly.com/api-docs/webhook-signatures
-	{name: "calendly", header: "Calendly-Webhook-Signature", list: ",", prefix: "v1=", decode: fromHex, instant: seconds, signed: timedBody},
+	{name: "calendly", header: "Calendly-Webhook-Signature", list: ",",
+		prefix: "v1=", decode: fromHex, instant: seconds, signed: timedBody},
 	// https://docs.stripe.com/webhooks/signature
 	{
 		name: "stripe", header: "Stripe-Signature", list: ",", prefix: "v1=", decode: fromHex,
@@ -190,7 +191,9 @@ func schemeOf(name string, header http.Header) *scheme {
 func unsigned(header http.Header) error {
 	for _, s := range schemes {
 		if header.Get(s.header) != "" {
-			return unverified(fmt.Sprintf("the request has %s instead; set the inbound webhook's scheme to %s", s.header, s.name))
+			return unverified(
+				fmt.Sprintf("the request has %s instead; set the inbound webhook's scheme to %s", s.header, s.name),
+			)
 		}
 	}
 	return ErrNoSignature

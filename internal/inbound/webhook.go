@@ -46,7 +46,8 @@ type Webhook struct {
 }
 
 // ErrInvalidToken means that the token is unknown or its webhook disabled. Clients do not learn which.
-var ErrInvalidToken = fault.New(fault.InvalidToken, "The inbound webhook is unknown or disabled, or its address was replaced. Copy its current address into the sender.")
+var ErrInvalidToken = fault.New(fault.InvalidToken, "The inbound webhook is unknown or disabled, "+
+	"or its address was replaced. Copy its current address into the sender.")
 
 // FindByToken returns the enabled webhook with this token, or ErrInvalidToken.
 func FindByToken(app core.App, token string) (*Webhook, error) {
@@ -75,8 +76,10 @@ func (w *Webhook) authorize(tx core.App) error {
 		State      tenant.State `db:"state"`
 	}
 	err := tx.DB().NewQuery(
-		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
-			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id} AND t.[[id]] = {:tenant}",
+		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]], " +
+			tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
+			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] " +
+			"WHERE w.[[id]] = {:id} AND t.[[id]] = {:tenant}",
 	).Bind(dbx.Params{"hash": w.tokenHash, "id": w.ID, "tenant": w.TenantID}).One(&row)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !row.Valid:
@@ -107,7 +110,8 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		State        tenant.State   `db:"state"`
 	}
 	err := app.DB().NewQuery(
-		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[verifyScheme]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[verifyScheme]], " +
+			"w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {

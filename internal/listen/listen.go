@@ -52,7 +52,8 @@ func (r *Run) Listen(ctx context.Context) error {
 	}
 	secret := Secret(r.Key)
 	r.endpoint = &delivery.Endpoint{URL: r.Forward, Secrets: []string{secret}}
-	fmt.Fprintf(r.Out, "Posting the events of %s to %s\nSigned with %s   (the same each time)\n\n", r.URL, r.Forward, secret)
+	fmt.Fprintf(r.Out, "Posting the events of %s to %s\nSigned with %s   (the same each time)\n\n",
+		r.URL, r.Forward, secret)
 	for ctx.Err() == nil {
 		page, err := r.feed.Next(ctx, cursor, r.failing)
 		var refused *Error
@@ -99,7 +100,8 @@ func (r *Run) forward(ctx context.Context, events []json.RawMessage) error {
 			return fmt.Errorf("reading an event: %w", err)
 		}
 		attempt := r.Sender.Send(ctx, &delivery.Job{
-			DeliveryID: recordid.New(time.Now()), Attempt: 1, EventID: strings.TrimPrefix(posted.ID, event.IDPrefix), EventType: posted.Type,
+			DeliveryID: recordid.New(time.Now()), Attempt: 1,
+			EventID: strings.TrimPrefix(posted.ID, event.IDPrefix), EventType: posted.Type,
 			Payload: body, Endpoint: r.endpoint,
 		})
 		if err := ctx.Err(); err != nil {
@@ -110,7 +112,8 @@ func (r *Run) forward(ctx context.Context, events []json.RawMessage) error {
 		}
 		r.trouble = ""
 		answer := cmp.Or(attempt.Error, strconv.Itoa(attempt.Status))
-		fmt.Fprintf(r.Out, "%s  %s  %s  %s  %d ms\n", attempt.Started.Format(time.TimeOnly), posted.Type, posted.ID, answer, attempt.Duration.Milliseconds())
+		fmt.Fprintf(r.Out, "%s  %s  %s  %s  %d ms\n", attempt.Started.Format(time.TimeOnly),
+			posted.Type, posted.ID, answer, attempt.Duration.Milliseconds())
 	}
 	return nil
 }

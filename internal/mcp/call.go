@@ -36,7 +36,8 @@ func parseArguments(sent json.RawMessage) (arguments, error) {
 // safeID matches text that is safe in a path. Contacts' ids are shorter and have no other characters.
 var safeID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
-var errInvalidID = fault.InvalidField("id", fault.CodeInvalidValue, "must be the ID of a contact, as search_contacts shows it")
+var errInvalidID = fault.InvalidField("id", fault.CodeInvalidValue,
+	"must be the ID of a contact, as search_contacts shows it")
 
 // id returns the contact's id, "" if none.
 func (a arguments) id() string {
@@ -91,7 +92,8 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		if err != nil {
 			id := caller.RequestID
 			s.log.Error("an MCP tool failed", "tool", t.Name, "requestId", id, "error", err)
-			result = failure(fault.Internal, "Something went wrong. Quote the request ID "+id+" when you ask for help; the log has the cause.")
+			result = failure(fault.Internal,
+				"Something went wrong. Quote the request ID "+id+" when you ask for help; the log has the cause.")
 		}
 		return result, nil
 	}
@@ -144,5 +146,7 @@ func resultOf(status int, body []byte) (*sdk.CallToolResult, error) {
 }
 
 func failure(code fault.Code, message string) *sdk.CallToolResult {
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(code) + ": " + message}}}
+	return &sdk.CallToolResult{
+		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(code) + ": " + message}},
+	}
 }

@@ -49,7 +49,9 @@ type Router interface {
 // NewServer returns a server of this version of the program. Its tools call the router's API below prefix.
 func NewServer(version string, router Router, prefix string, log *slog.Logger) *Server {
 	s := &Server{api: sync.OnceValues(router.BuildMux), prefix: prefix, log: log}
-	server := sdk.NewServer(&sdk.Implementation{Name: "contactbase", Title: "Contactbase", Version: version}, &sdk.ServerOptions{
+	server := sdk.NewServer(&sdk.Implementation{
+		Name: "contactbase", Title: "Contactbase", Version: version,
+	}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes, and there is no log
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },

@@ -27,8 +27,9 @@ var tools = []*tool{
 			Name:  "search_contacts",
 			Title: "Search contacts",
 			Description: `Finds contacts, oldest first unless sorted. Returns {"data": [contact, …], "hasMore": boolean}; ` +
-				"if hasMore is true, call again with offset increased by the number of contacts in data. Without arguments it lists all contacts. " +
-				"Custom fields are arguments too, by their names, and match exactly. For them and the company an administrator adds an index first.",
+				"if hasMore is true, call again with offset increased by the number of contacts in data. Without " +
+				"arguments it lists all contacts. Custom fields are arguments too, by their names, and match " +
+				"exactly. For them and the company an administrator adds an index first.",
 			InputSchema: object(searchProperties, true),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no},
 		},
@@ -63,7 +64,8 @@ var tools = []*tool{
 		Tool: sdk.Tool{
 			Name:  "update_contact",
 			Title: "Update a contact",
-			Description: `Changes the given fields and keeps the others; null clears a field. A contact must keep a name or an email. ` +
+			Description: `Changes the given fields and keeps the others; null clears a field. ` +
+				`A contact must keep a name or an email. ` +
 				`Custom fields have the names that get_contact shows. Returns {"data": contact}.`,
 			InputSchema: object(changeProperties(), true, "id"),
 			Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: no},
@@ -92,22 +94,40 @@ var searchProperties = properties{
 		"type": "string", "maxLength": list.MaxSearch,
 		"description": "Search words. Each must occur in the name, email, phone or company, regardless of case and accents.",
 	},
-	"email":         properties{"type": "string", "description": "Only contacts with this email address, regardless of case."},
-	"phone":         properties{"type": "string", "description": "Only contacts with this phone number in international format, such as +4930123456."},
-	"externalId":    properties{"type": "string", "description": "Only the contact with this identifier in another system."},
-	"company":       properties{"type": "string", "description": "Only contacts of exactly this company. Without an index it is an error: then use q."},
-	"createdSince":  properties{"type": "string", "format": "date-time", "description": "Only contacts created at this time or later."},
-	"createdBefore": properties{"type": "string", "format": "date-time", "description": "Only contacts created before this time."},
-	"updatedSince":  properties{"type": "string", "format": "date-time", "description": "Only contacts created or changed at this time or later."},
-	"updatedBefore": properties{"type": "string", "format": "date-time", "description": "Only contacts not changed at this time or later."},
-	"sort":          properties{"type": "string", "enum": list.Sorts(), "default": "createdAt"},
-	"limit":         properties{"type": "integer", "minimum": 1, "maximum": list.MaxLimit, "default": list.DefaultLimit},
-	"offset":        properties{"type": "integer", "minimum": 0, "default": 0, "description": "How many contacts to skip."},
+	"email": properties{
+		"type": "string", "description": "Only contacts with this email address, regardless of case.",
+	},
+	"phone": properties{"type": "string", "description": "Only contacts with " +
+		"this phone number in international format, such as +4930123456."},
+	"externalId": properties{
+		"type": "string", "description": "Only the contact with this identifier in another system.",
+	},
+	"company": properties{"type": "string", "description": "Only contacts of exactly this company. " +
+		"Without an index it is an error: then use q."},
+	"createdSince": properties{
+		"type": "string", "format": "date-time", "description": "Only contacts created at this time or later.",
+	},
+	"createdBefore": properties{
+		"type": "string", "format": "date-time", "description": "Only contacts created before this time.",
+	},
+	"updatedSince": properties{
+		"type": "string", "format": "date-time",
+		"description": "Only contacts created or changed at this time or later.",
+	},
+	"updatedBefore": properties{
+		"type": "string", "format": "date-time", "description": "Only contacts not changed at this time or later.",
+	},
+	"sort":  properties{"type": "string", "enum": list.Sorts(), "default": "createdAt"},
+	"limit": properties{"type": "integer", "minimum": 1, "maximum": list.MaxLimit, "default": list.DefaultLimit},
+	"offset": properties{
+		"type": "integer", "minimum": 0, "default": 0, "description": "How many contacts to skip.",
+	},
 }
 
 // fieldHints describe what the limits of a field do not say.
 var fieldHints = map[string]string{
-	"phone":      "In international format: a plus sign and 3 to 15 digits, such as +4930123456. Spaces and - . / ( ) are removed.",
+	"phone": "In international format: a plus sign and 3 to 15 digits, " +
+		"such as +4930123456. Spaces and - . / ( ) are removed.",
 	"externalId": "The contact's identifier in another system. It must be unique.",
 }
 

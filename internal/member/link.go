@@ -75,7 +75,9 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 	if err != nil {
 		return nil, fmt.Errorf("creating the token of a portal link: %w", err)
 	}
-	return &Link{ID: record.Id, Token: token, URL: linkAddress(app, token), Expires: record.GetDateTime("expires").Time()}, nil
+	return &Link{
+		ID: record.Id, Token: token, URL: linkAddress(app, token), Expires: record.GetDateTime("expires").Time(),
+	}, nil
 }
 
 func linkAddress(app core.App, token string) string {
@@ -90,7 +92,8 @@ func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked in
 	}
 	err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		var links []*core.Record
-		if err := tx.RecordQuery(CollectionName).AndWhere(dbx.HashExp{"tenant": tenantID, "link": true}).Limit(int64(limit)).All(&links); err != nil {
+		query := tx.RecordQuery(CollectionName).AndWhere(dbx.HashExp{"tenant": tenantID, "link": true})
+		if err := query.Limit(int64(limit)).All(&links); err != nil {
 			return 0, err
 		}
 		for _, link := range links {
@@ -111,7 +114,8 @@ func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked in
 // to them: a link never signs in.
 func PruneLinks(tx core.App, limit int, now time.Time) (int, error) {
 	result, err := tx.DB().NewQuery("DELETE FROM {{tenant_members}} WHERE rowid IN (" +
-		"SELECT rowid FROM {{tenant_members}} WHERE [[link]] = 1 AND [[expires]] != '' AND [[expires]] < {:now} LIMIT {:limit})").
+		"SELECT rowid FROM {{tenant_members}} " +
+		"WHERE [[link]] = 1 AND [[expires]] != '' AND [[expires]] < {:now} LIMIT {:limit})").
 		Bind(dbx.Params{"now": stamp.Stored(now), "limit": limit}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("deleting expired portal links: %w", err)

@@ -30,7 +30,8 @@ func (d *database) columnsHere(t *table) (columns []column, err error) {
 		}
 		fields = collection.Fields
 	}
-	err = sqlite.Each(d, "SELECT `name`, `type`, `notnull` = 0 FROM pragma_table_info(?, 'here')", func(rows *sql.Rows) error {
+	const columnsSQL = "SELECT `name`, `type`, `notnull` = 0 FROM pragma_table_info(?, 'here')"
+	err = sqlite.Each(d, columnsSQL, func(rows *sql.Rows) error {
 		var c column
 		err := rows.Scan(&c.name, &c.declared, &c.nullable)
 		c.field = fields.GetByName(c.name)
@@ -55,7 +56,8 @@ func (d *database) columnsOf(t *table) ([]column, error) {
 	for _, name := range names {
 		at := slices.IndexFunc(here, func(c column) bool { return c.name == name })
 		if at < 0 {
-			err = errors.Join(err, fmt.Errorf("the archive has the field %s.%s, which this installation lacks: add it in the dashboard with the same type", t.name, name))
+			err = errors.Join(err, fmt.Errorf("the archive has the field %s.%s, "+
+				"which this installation lacks: add it in the dashboard with the same type", t.name, name))
 			continue
 		}
 		columns = append(columns, here[at])
@@ -77,7 +79,8 @@ func (c column) rule() (condition, required string) {
 	case *core.FileField:
 		return name + " IN ('', '[]')", "must be empty, because an archive contains no files"
 	case *core.DateField, *core.AutodateField:
-		return "typeof(" + name + ") = 'text' AND (" + name + " = '' OR " + name + " GLOB '" + datePattern + "')", "must be a date"
+		return "typeof(" + name + ") = 'text' AND (" + name + " = '' OR " +
+			name + " GLOB '" + datePattern + "')", "must be a date"
 	case *core.NumberField:
 		condition = "typeof(" + name + ") IN ('integer', 'real')"
 		if field.OnlyInt {
@@ -89,11 +92,13 @@ func (c column) rule() (condition, required string) {
 		return condition, "must be a number that the field accepts"
 	case *core.TextField:
 		if field.PrimaryKey {
-			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "must be the ID of a record"
+			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'",
+				"must be the ID of a record"
 		}
 	}
 	if c.isList() {
-		return "typeof(" + name + ") = 'text' AND CASE WHEN json_valid(" + name + ") THEN json_type(" + name + ") = 'array' ELSE 0 END", "must be a list"
+		return "typeof(" + name + ") = 'text' AND CASE WHEN json_valid(" + name +
+			") THEN json_type(" + name + ") = 'array' ELSE 0 END", "must be a list"
 	}
 	switch strings.ToUpper(c.declared) {
 	case "TEXT":

@@ -61,7 +61,8 @@ const (
 
 // open opens the archive's database, which is in file, together with the app's.
 func open(ctx context.Context, app core.App, file, mode string) (*database, error) {
-	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=busy_timeout(10000)")
+	pool, err := sql.Open("sqlite",
+		"file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=busy_timeout(10000)")
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,9 @@ func open(ctx context.Context, app core.App, file, mode string) (*database, erro
 			return nil, errors.Join(err, db.close())
 		}
 	}
-	for name, uri := range map[string]string{"archive": uriOf(file, mode), "here": uriOf(filepath.Join(app.DataDir(), "data.db"), "mode=ro")} {
+	for name, uri := range map[string]string{
+		"archive": uriOf(file, mode), "here": uriOf(filepath.Join(app.DataDir(), "data.db"), "mode=ro"),
+	} {
 		if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+name, uri); err != nil {
 			return nil, errors.Join(fmt.Errorf("opening the database %s: %s", name, err.Error()), db.close())
 		}
@@ -122,7 +125,8 @@ func (t *table) create(database string, columns []string) string {
 	if key == nil {
 		key = []string{"id"}
 	}
-	return "CREATE TABLE `" + database + "`.`" + t.name + "` (" + quoted(columns, " ANY") + ", PRIMARY KEY (" + quoted(key, "") + ")) STRICT"
+	return "CREATE TABLE `" + database + "`.`" + t.name +
+		"` (" + quoted(columns, " ANY") + ", PRIMARY KEY (" + quoted(key, "") + ")) STRICT"
 }
 
 // quoted returns a list of columns, each followed by a text.

@@ -62,7 +62,8 @@ func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, er
 	}
 	defer func() { _ = file.Close() }()
 	if err := checkFirstPage(file); err != nil {
-		return nil, fmt.Errorf("the schema of the tenant's tables is too large for an archive (remove custom fields that you do not need): %w", err)
+		return nil, fmt.Errorf("the schema of the tenant's tables is too large "+
+			"for an archive (remove custom fields that you do not need): %w", err)
 	}
 	checksum, err := seal(ctx, to, file, s.Passphrase, cmp.Or(s.WorkFactor, WorkFactor))
 	if err != nil {
@@ -86,8 +87,10 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 		return nil, err
 	}
 	for _, statement := range []string{
-		fmt.Sprintf("PRAGMA `archive`.page_size = %d", pageSize), "PRAGMA `archive`.journal_mode = OFF", "PRAGMA `archive`.synchronous = OFF",
-		fmt.Sprintf("PRAGMA `archive`.application_id = %d", format), fmt.Sprintf("PRAGMA `archive`.user_version = %d", version),
+		fmt.Sprintf("PRAGMA `archive`.page_size = %d", pageSize),
+		"PRAGMA `archive`.journal_mode = OFF", "PRAGMA `archive`.synchronous = OFF",
+		fmt.Sprintf("PRAGMA `archive`.application_id = %d", format),
+		fmt.Sprintf("PRAGMA `archive`.user_version = %d", version),
 		fmt.Sprintf("PRAGMA `archive`.max_page_count = %d", max(1, s.Room/pageSize)), "BEGIN",
 	} {
 		if err := db.run(statement); err != nil {
@@ -128,7 +131,9 @@ func (s *Source) copyTables(db *database) error {
 		for i, c := range here {
 			values[i] = "t.`" + c.name + "`"
 		}
-		if err := db.run("INSERT INTO `archive`.`"+t.name+"` SELECT "+strings.Join(values, ", ")+" FROM "+t.from, s.Tenant); err != nil {
+		if err := db.run(
+			"INSERT INTO `archive`.`"+t.name+"` SELECT "+strings.Join(values, ", ")+" FROM "+t.from, s.Tenant,
+		); err != nil {
 			return fmt.Errorf("copying %s: %w", t.name, err)
 		}
 		if err := s.openSecrets(db, t); err != nil {
@@ -136,7 +141,8 @@ func (s *Source) copyTables(db *database) error {
 		}
 		s.Progress(i+1, len(tables))
 	}
-	missing, err := sqlite.Value[int](db, "SELECT (SELECT count(*) FROM `here`.`contacts` WHERE `tenant` = ?) - (SELECT count(*) FROM `archive`.`contacts`)", s.Tenant)
+	missing, err := sqlite.Value[int](db, "SELECT (SELECT count(*) FROM `here`.`contacts` WHERE `tenant` = ?) - "+
+		"(SELECT count(*) FROM `archive`.`contacts`)", s.Tenant)
 	if err == nil && missing != 0 {
 		err = fmt.Errorf("%d contacts are missing from the search: run contactbase doctor", missing)
 	}
@@ -147,7 +153,8 @@ func (s *Source) copyTables(db *database) error {
 func (s *Source) openSecrets(db *database, t *table) error {
 	for _, column := range t.secrets {
 		stored := map[string]string{}
-		err := sqlite.Each(db, "SELECT `id`, `"+column+"` FROM `archive`.`"+t.name+"` WHERE `"+column+"` <> ''", func(rows *sql.Rows) error {
+		query := "SELECT `id`, `" + column + "` FROM `archive`.`" + t.name + "` WHERE `" + column + "` <> ''"
+		err := sqlite.Each(db, query, func(rows *sql.Rows) error {
 			var id, value string
 			err := rows.Scan(&id, &value)
 			stored[id] = value

@@ -125,13 +125,15 @@ func (i *importing) run() error {
 // begun returns the checkpoint of an interrupted import. The error reports one of another archive.
 func (i *importing) begun() (at checkpoint, found bool, err error) {
 	archive := ""
-	err = sqlite.Each(sqlite.Direct(i.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
+	err = sqlite.Each(sqlite.Direct(i.App.ConcurrentDB()),
+		"SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
 		func(rows *sql.Rows) error {
 			found = true
 			return rows.Scan(&archive, &at.step, &at.row)
 		}, i.held.tenant)
 	if err == nil && found && archive != i.checksum {
-		err = errors.New("an import of this tenant from another archive was interrupted: continue it with that archive and --resume, or delete the tenant")
+		err = errors.New("an import of this tenant from another archive was interrupted: " +
+			"continue it with that archive and --resume, or delete the tenant")
 	}
 	return at, found, err
 }
@@ -150,9 +152,11 @@ func checkFree(app core.App, tenantID string) error {
 	case err != nil:
 		return err
 	case there:
-		return fmt.Errorf("the tenant %s already exists in this installation: delete it first, or import the archive elsewhere", tenantID)
+		return fmt.Errorf("the tenant %s already exists in this installation: "+
+			"delete it first, or import the archive elsewhere", tenantID)
 	case leaving:
-		return fmt.Errorf("the tenant %s was deleted here, and its data is still being removed: let the server run, and try again", tenantID)
+		return fmt.Errorf("the tenant %s was deleted here, "+
+			"and its data is still being removed: let the server run, and try again", tenantID)
 	}
 	return nil
 }
@@ -178,7 +182,9 @@ func (i *importing) begin() error {
 
 // end opens the tenant when the import is complete.
 func (i *importing) end() error {
-	last := sqlite.Statement{Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?", Args: []any{i.held.tenant, i.checksum}}
+	last := sqlite.Statement{
+		Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?", Args: []any{i.held.tenant, i.checksum},
+	}
 	if i.Frozen {
 		last.Text = "UPDATE `_moves` SET `state` = 'frozen', `archive` = '' WHERE `tenant` = ? AND `archive` = ?"
 	}
@@ -243,7 +249,8 @@ func (i *importing) write(at checkpoint, rows [][]any) error {
 // The tenant is open to the import's own transactions only. A step advances the checkpoint, unless another process
 // has; a table is done with its last row.
 const (
-	openSQL  = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
+	openSQL = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 " +
+		"WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
 	closeSQL = "UPDATE `_moves` SET `open` = 0 WHERE `tenant` = ?1"
 )
 

@@ -65,7 +65,9 @@ func (d *database) inspect() (*contents, error) {
 	if c.rows[tables[0]] != 1 {
 		return nil, fmt.Errorf("the archive contains %d tenants: it must contain exactly one", c.rows[tables[0]])
 	}
-	err = sqlite.Each(d, "SELECT `id`, `name` FROM `archive`.`tenants`", func(rows *sql.Rows) error { return rows.Scan(&c.tenant, &c.name) })
+	err = sqlite.Each(d, "SELECT `id`, `name` FROM `archive`.`tenants`", func(rows *sql.Rows) error {
+		return rows.Scan(&c.tenant, &c.name)
+	})
 	return c, err
 }
 
@@ -97,9 +99,11 @@ func (d *database) checkHeader() error {
 	case id != format:
 		return errors.New("the file is not a tenant archive, or it is damaged")
 	case there > here:
-		return fmt.Errorf("the archive comes from a newer version: update this installation (the archive has the schema %d, this installation %d)", there, here)
+		return fmt.Errorf("the archive comes from a newer version: "+
+			"update this installation (the archive has the schema %d, this installation %d)", there, here)
 	case there < here:
-		return fmt.Errorf("the archive comes from an older version: update the installation that it comes from, and export again (the archive has the schema %d, this installation %d)", there, here)
+		return fmt.Errorf("the archive comes from an older version: update the installation that it comes from, "+
+			"and export again (the archive has the schema %d, this installation %d)", there, here)
 	}
 	return nil
 }
@@ -141,7 +145,8 @@ func (d *database) checkRows(c *contents, t *table) error {
 		size += " + coalesce(octet_length(`" + column.name + "`), 0)"
 		into = append(into, &counts[i])
 	}
-	query = "SELECT count(*), coalesce(min(rowid), 1), coalesce(max(rowid), 0), coalesce(max(" + size + "), 0)" + query + " FROM `archive`.`" + t.name + "`"
+	query = "SELECT count(*), coalesce(min(rowid), 1), coalesce(max(rowid), 0), coalesce(max(" + size +
+		"), 0)" + query + " FROM `archive`.`" + t.name + "`"
 	err := sqlite.Each(d, query, func(rows *sql.Rows) error { return rows.Scan(into...) })
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", t.name, err)
@@ -172,7 +177,11 @@ func (d *database) checkLinks(c *contents, t *table) error {
 			continue
 		}
 		condition := "NOT EXISTS (SELECT 1 FROM `archive`.`" + r.to + "` o WHERE o.`id` = v.`value`)"
-		if err := d.none(r.values()+" WHERE "+condition, "%d values of "+t.name+"."+r.column+" refer to rows of "+r.to+" that do not exist or belong to another tenant"); err != nil {
+		if err := d.none(
+			r.values()+" WHERE "+condition,
+			"%d values of "+t.name+"."+r.column+" refer to rows of "+r.to+" that do not exist "+
+				"or belong to another tenant",
+		); err != nil {
 			return err
 		}
 	}
@@ -237,7 +246,8 @@ func (d *database) checkUnique(t *table) error {
 		return err
 	}
 	for _, u := range indexes[1:] { // the primary key is the archive's own
-		from := "(SELECT 1 FROM `archive`.`" + t.name + "` WHERE (" + u.where + ") GROUP BY " + strings.Join(u.keys, ", ") + " HAVING count(*) > 1)"
+		from := "(SELECT 1 FROM `archive`.`" + t.name + "` WHERE (" + u.where +
+			") GROUP BY " + strings.Join(u.keys, ", ") + " HAVING count(*) > 1)"
 		if err := d.none(from, "%d values of "+u.name+" are in "+t.name+" more than once"); err != nil {
 			return err
 		}

@@ -36,7 +36,9 @@ func (c *contents) references(app core.App, t *table) ([]reference, error) {
 			return nil, fmt.Errorf("finding the collection that %s.%s leads to: %w", t.name, field.Name, err)
 		}
 		optional := !field.Required || !field.System // an admin may make a field required later
-		found = append(found, reference{link{column: field.Name, to: target.Name, optional: optional}, t, column.isList(), target})
+		found = append(found, reference{
+			link{column: field.Name, to: target.Name, optional: optional}, t, column.isList(), target,
+		})
 	}
 	return found, nil
 }
@@ -93,10 +95,12 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 // checkAddresses looks for members, after a number of rows, whose email addresses other members here have. The error
 // names one of them, so that an admin can ask that person.
 func (d *database) checkAddresses(after int) error {
-	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
+	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a "+
+		"JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
 		"WHERE a.rowid > ? AND a.`email` <> '' ORDER BY a.rowid LIMIT 1", after)
 	if err == nil && address != "" {
-		err = fmt.Errorf("the member %s already belongs to another tenant of this installation: delete one of the two members, or change an address, and export again", address)
+		err = fmt.Errorf("the member %s already belongs to another tenant of this installation: "+
+			"delete one of the two members, or change an address, and export again", address)
 	}
 	return err
 }
@@ -113,9 +117,12 @@ func (d *database) checkTaken(t *table, after int) error {
 			values += fmt.Sprintf("%s AS `u%d`, ", key, i)
 			same += fmt.Sprintf(" AND %s = x.`u%d`", key, i)
 		}
-		from := fmt.Sprintf("(SELECT %srowid FROM `archive`.`%s` WHERE rowid > %d AND (%s)) x WHERE EXISTS (SELECT 1 FROM `here`.`%s` WHERE (%s)%s)",
+		from := fmt.Sprintf("(SELECT %srowid FROM `archive`.`%s` WHERE rowid > %d AND (%s)) x "+
+			"WHERE EXISTS (SELECT 1 FROM `here`.`%s` WHERE (%s)%s)",
 			values, t.name, after, u.where, t.name, u.where, same)
-		if err := d.none(from, "%d values of "+u.name+" in "+t.name+" are already used by another tenant of this installation"); err != nil {
+		if err := d.none(
+			from, "%d values of "+u.name+" in "+t.name+" are already used by another tenant of this installation",
+		); err != nil {
 			return err
 		}
 	}
@@ -128,7 +135,8 @@ func (d *database) checkStrangers(r reference) error {
 	const problem = "%d values of "
 	where := r.table.name + "." + r.column
 	if r.isInside() {
-		return d.none(r.values()+" WHERE EXISTS (SELECT 1 FROM `here`.`"+r.to+"` o WHERE o.`id` = v.`value`) AND NOT EXISTS (SELECT 1 FROM `archive`.`"+r.to+"` o WHERE o.`id` = v.`value`)",
+		return d.none(r.values()+" WHERE EXISTS (SELECT 1 FROM `here`.`"+r.to+"` o WHERE o.`id` = v.`value`) "+
+			"AND NOT EXISTS (SELECT 1 FROM `archive`.`"+r.to+"` o WHERE o.`id` = v.`value`)",
 			problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation")
 	}
 	contacts, err := d.app.FindCachedCollectionByNameOrId(contact.CollectionName)
@@ -138,7 +146,10 @@ func (d *database) checkStrangers(r reference) error {
 	row := "SELECT 1 FROM `here`.`" + r.to + "` r WHERE r.`id` = v.`value`"
 	owned := custom.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
 	if owned == "" {
-		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same IDs, then import again")
+		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")",
+			problem+where+" refer to rows of "+r.to+" that do not exist here: "+
+				"add those rows with the same IDs, then import again")
 	}
-	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))", problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation, or to none")
+	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))",
+		problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation, or to none")
 }

@@ -68,13 +68,16 @@ func (i *importing) stored(t *table, column string, value any) (any, error) {
 // distrusts reports whether the webhooks may reach public addresses only. Somebody with the passphrase could have
 // changed which ones belong to the tenant's members.
 func (i *importing) distrusts() bool {
-	return !i.Trusted && slices.ContainsFunc(tables, func(t *table) bool { return t.name == member.CollectionName && i.held.rows[t] > 0 })
+	return !i.Trusted && slices.ContainsFunc(tables, func(t *table) bool {
+		return t.name == member.CollectionName && i.held.rows[t] > 0
+	})
 }
 
 // insertion returns the statement that writes rows.
 func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
 	columns := names(i.held.columns[t])
-	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
+	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") "+
+		"VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
 }
 
 // textsByColumn returns the rows' text values by column name.

@@ -26,7 +26,9 @@ var ErrPassphrase = errors.New("the passphrase does not open this archive: it is
 
 // seal writes the archive of a database: compressed with gzip, then encrypted and authenticated by age with a key
 // that scrypt derives from the passphrase. It returns the archive's SHA-256.
-func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase string, workFactor int) (checksum string, err error) {
+func seal(
+	ctx context.Context, to io.Writer, database io.Reader, passphrase string, workFactor int,
+) (checksum string, err error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
 		return "", err
@@ -49,7 +51,9 @@ func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase stri
 
 // unseal writes the database of an archive, at most room bytes, and returns the archive's SHA-256. Do not use the
 // output if it returns an error: the archive may be truncated or extended.
-func unseal(ctx context.Context, to io.Writer, archive io.Reader, passphrase string, room int64) (checksum string, err error) {
+func unseal(
+	ctx context.Context, to io.Writer, archive io.Reader, passphrase string, room int64,
+) (checksum string, err error) {
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
 		return "", err

@@ -57,28 +57,35 @@ func archived() []*table {
 // details are what an archive needs to know about a table beyond tenant.Tables.
 var details = map[string]table{
 	"contacts": {
-		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
+		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` " +
+			"WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
 	},
 	// portal links stay
 	member.CollectionName: {from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid"},
 	"_inboundPeople": {
-		from:  "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
+		from: "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` " +
+			"WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
 		links: []link{{column: "person", to: contact.CollectionName, past: true}},
 	},
 	"_inboundCrowds": {from: "`here`.`_inboundCrowds` t WHERE t.`tenant` = ?1 ORDER BY t.`request`"},
 	"_idempotency": {
 		from: "`here`.`_idempotency` t WHERE t.`tenant` = ?1 ORDER BY t.`created`, t.`key`",
 		links: []link{
-			{column: "contact", to: contact.CollectionName, past: true}, {column: "inboundRequest", to: "inbound_requests", optional: true},
+			{column: "contact", to: contact.CollectionName, past: true},
+			{column: "inboundRequest", to: "inbound_requests", optional: true},
 		},
 	},
 	"events": {links: []link{{column: "contact", to: contact.CollectionName, past: true}}},
 	"_eventsGone": {
-		from:  "`here`.`_eventsGone` t WHERE t.`tenant` = ?1",
-		links: []link{{column: "event", to: event.CollectionName, past: true}, {column: "before", to: event.CollectionName, past: true}},
+		from: "`here`.`_eventsGone` t WHERE t.`tenant` = ?1",
+		links: []link{
+			{column: "event", to: event.CollectionName, past: true},
+			{column: "before", to: event.CollectionName, past: true},
+		},
 	},
 	"deliveries": {
-		from: "`here`.`deliveries` t WHERE t.rowid IN (SELECT d.rowid FROM `here`.`webhooks` w CROSS JOIN `here`.`deliveries` d ON d.`webhook` = w.`id` " +
+		from: "`here`.`deliveries` t WHERE t.rowid IN " +
+			"(SELECT d.rowid FROM `here`.`webhooks` w CROSS JOIN `here`.`deliveries` d ON d.`webhook` = w.`id` " +
 			"WHERE w.`tenant` = ?1) ORDER BY t.rowid",
 		links: []link{{column: "contact", to: contact.CollectionName, past: true}},
 	},

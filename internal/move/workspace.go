@@ -91,7 +91,8 @@ func Room(dataDir string, minFree uint64) (int64, error) {
 		return 0, fmt.Errorf("reading the free disk space of the data directory: %w", err)
 	}
 	if space.Free <= minFree {
-		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
+		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, "+
+			"below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
 	}
 	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }

@@ -36,7 +36,9 @@ var open = "t.`apiEnabled` = 1 AND " + tenant.WritableSQL("t.`id`")
 // find writes the notices of changes that happen outside our transactions, and returns them. If one search fails, it
 // still runs the others.
 func (s *Service) find(ctx context.Context, now time.Time) (found []Notice, failed error) {
-	for _, search := range []func(context.Context, time.Time) ([]Notice, error){s.failing, s.recovered, s.expiring, s.checked} {
+	for _, search := range []func(context.Context, time.Time) ([]Notice, error){
+		s.failing, s.recovered, s.expiring, s.checked,
+	} {
 		notices, err := search(ctx, now)
 		failed = errors.Join(failed, err)
 		for _, n := range notices {
@@ -57,7 +59,9 @@ func (s *Service) write(n Notice, now time.Time) error {
 	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		statements, err := Insert(tx, n, now)
 		if n.Kind == event.WebhookRecovered {
-			statements = append(statements, sqlite.Statement{Text: endSQL, Args: []any{stamp.Stored(now), string(event.WebhookFailing), n.Subject}})
+			statements = append(statements, sqlite.Statement{
+				Text: endSQL, Args: []any{stamp.Stored(now), string(event.WebhookFailing), n.Subject},
+			})
 		}
 		return statements, err
 	})
@@ -72,15 +76,20 @@ func (s *Service) each(query string, scan func(*sql.Rows) error, args ...any) er
 // fail. It hops from webhook to webhook through the index of retried deliveries. attemptsSQL returns when the first
 // of the webhook's attempts at these deliveries since ?2 was made, and how many there were.
 var (
-	suspectsSQL = "WITH RECURSIVE retried(`webhook`) AS (SELECT min(`webhook`) FROM `deliveries` INDEXED BY `idx_deliveries_retried` " +
+	suspectsSQL = "WITH RECURSIVE retried(`webhook`) AS " +
+		"(SELECT min(`webhook`) FROM `deliveries` INDEXED BY `idx_deliveries_retried` " +
 		"WHERE `status` = 'pending' AND `attempts` > 0 " +
 		"UNION ALL SELECT (SELECT min(d.`webhook`) FROM `deliveries` d INDEXED BY `idx_deliveries_retried` " +
-		"WHERE d.`status` = 'pending' AND d.`attempts` > 0 AND d.`webhook` > r.`webhook`) FROM retried r WHERE r.`webhook` IS NOT NULL) " +
-		"SELECT w.`id`, w.`tenant`, w.`name`, w.`url`, '', '' FROM retried r CROSS JOIN `webhooks` w ON w.`id` = r.`webhook` AND w.`disabled` = 0 AND w.`updated` <= ?1 " +
+		"WHERE d.`status` = 'pending' AND d.`attempts` > 0 AND d.`webhook` > r.`webhook`) " +
+		"FROM retried r WHERE r.`webhook` IS NOT NULL) " +
+		"SELECT w.`id`, w.`tenant`, w.`name`, w.`url`, '', '' FROM retried r " +
+		"CROSS JOIN `webhooks` w ON w.`id` = r.`webhook` AND w.`disabled` = 0 AND w.`updated` <= ?1 " +
 		"CROSS JOIN `tenants` t ON t.`id` = w.`tenant` AND " + open +
-		" WHERE NOT EXISTS (SELECT 1 FROM `_notices` n WHERE n.`kind` = '" + string(event.WebhookFailing) + "' AND n.`subject` = w.`id` AND n.`ended` = '')"
+		" WHERE NOT EXISTS (SELECT 1 FROM `_notices` n WHERE n.`kind` = '" + string(event.WebhookFailing) +
+		"' AND n.`subject` = w.`id` AND n.`ended` = '')"
 
-	attemptsSQL = "SELECT coalesce(min(a.`started`), ''), count(*) FROM `deliveries` d INDEXED BY `idx_deliveries_retried` " +
+	attemptsSQL = "SELECT coalesce(min(a.`started`), ''), count(*) " +
+		"FROM `deliveries` d INDEXED BY `idx_deliveries_retried` " +
 		"CROSS JOIN `delivery_attempts` a ON a.`delivery` = d.`id` AND a.`started` >= ?2 " +
 		"WHERE d.`webhook` = ?1 AND d.`status` = 'pending' AND d.`attempts` > 0"
 )
@@ -101,7 +110,8 @@ func (s *Service) failing(_ context.Context, now time.Time) (found []Notice, err
 			continue
 		}
 		attempts := 0
-		err = s.each(attemptsSQL, func(rows *sql.Rows) error { return rows.Scan(&n.Episode, &attempts) }, n.Subject, stamp.Stored(last))
+		err = s.each(attemptsSQL, func(rows *sql.Rows) error { return rows.Scan(&n.Episode, &attempts) },
+			n.Subject, stamp.Stored(last))
 		if err != nil {
 			return nil, fmt.Errorf("counting the attempts of the webhook %s: %w", n.Subject, err)
 		}
@@ -117,7 +127,8 @@ func (s *Service) failing(_ context.Context, now time.Time) (found []Notice, err
 // failedSQL returns the enabled webhooks with a notice that they fail, in the columns of suspectsSQL.
 var failedSQL = "SELECT w.`id`, w.`tenant`, w.`name`, w.`url`, n.`episode`, n.`created` FROM `_notices` n " +
 	"CROSS JOIN `webhooks` w ON w.`id` = n.`subject` AND w.`disabled` = 0 " +
-	"CROSS JOIN `tenants` t ON t.`id` = w.`tenant` AND " + open + " WHERE n.`kind` = '" + string(event.WebhookFailing) + "' AND n.`ended` = ''"
+	"CROSS JOIN `tenants` t ON t.`id` = w.`tenant` AND " + open +
+	" WHERE n.`kind` = '" + string(event.WebhookFailing) + "' AND n.`ended` = ''"
 
 // recovered returns a notice of each failing webhook that has accepted a delivery since.
 func (s *Service) recovered(_ context.Context, now time.Time) (found []Notice, err error) {
@@ -157,8 +168,10 @@ const expiryEpisode = "k.`expires` || iif(k.`expires` <= ?3, ' 1d', ' 14d')"
 // expiringSQL returns the keys that expire between ?1 and ?2, were not rotated, and have no notice of it.
 var expiringSQL = "SELECT k.`id`, k.`tenant`, k.`name`, k.`prefix`, k.`expires`, " + expiryEpisode + " " +
 	"FROM `api_keys` k CROSS JOIN `tenants` t ON t.`id` = k.`tenant` AND " + open +
-	" WHERE k.`expires` != '' AND k.`expires` > ?1 AND k.`expires` <= ?2 AND k.`revoked` = '' AND " + credential.Unrotated + " AND NOT EXISTS (" +
-	"SELECT 1 FROM `_notices` n WHERE n.`kind` = '" + string(event.KeyExpiring) + "' AND n.`subject` = k.`id` AND n.`episode` = " + expiryEpisode + ")"
+	" WHERE k.`expires` != '' AND k.`expires` > ?1 AND k.`expires` <= ?2 AND k.`revoked` = '' AND " +
+	credential.Unrotated + " AND NOT EXISTS (" +
+	"SELECT 1 FROM `_notices` n WHERE n.`kind` = '" + string(event.KeyExpiring) +
+	"' AND n.`subject` = k.`id` AND n.`episode` = " + expiryEpisode + ")"
 
 // expiring returns a notice of each key that expires soon, one for each threshold.
 func (s *Service) expiring(_ context.Context, now time.Time) (found []Notice, err error) {
@@ -183,7 +196,8 @@ type Check struct {
 }
 
 // lastSQL returns whether a notice of the kind ?1 lasts, and when the last one was written.
-const lastSQL = "SELECT coalesce(max(`ended` = ''), 0), coalesce(max(`created`), '') FROM `_notices` WHERE `kind` = ?1 AND `subject` = ''"
+const lastSQL = "SELECT coalesce(max(`ended` = ''), 0), coalesce(max(`created`), '') " +
+	"FROM `_notices` WHERE `kind` = ?1 AND `subject` = ''"
 
 // checked returns a notice of each check that has begun to fail, and ends those of checks that succeed.
 func (s *Service) checked(ctx context.Context, now time.Time) (found []Notice, failed error) {
@@ -198,10 +212,13 @@ func (s *Service) checked(ctx context.Context, now time.Time) (found []Notice, f
 		fault := check.Look(ctx)
 		switch {
 		case fault == nil && lasts:
-			_, err := sqlite.Execute(s.app, sqlite.Statement{Text: endSQL, Args: []any{stamp.Stored(now), string(check.Kind), ""}})
+			_, err := sqlite.Execute(s.app,
+				sqlite.Statement{Text: endSQL, Args: []any{stamp.Stored(now), string(check.Kind), ""}})
 			failed = errors.Join(failed, err)
 		case fault != nil && !lasts && stamp.Parse(last).Before(now.Add(-quiet)):
-			found = append(found, Notice{Kind: check.Kind, Episode: stamp.Stored(now), Lasts: true, Data: Data{Reason: fault.Error()}})
+			found = append(found, Notice{
+				Kind: check.Kind, Episode: stamp.Stored(now), Lasts: true, Data: Data{Reason: fault.Error()},
+			})
 		}
 	}
 	return found, failed

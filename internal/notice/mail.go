@@ -49,13 +49,17 @@ const (
 	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: a failed mail, or a
 	// new one for unsent notices. Notices that are not urgent wait while another mail of the recipient is unfinished,
 	// or is younger than ?2.
-	pickSQL = "SELECT m.`mail`, m.`recipient`, m.`attempts` FROM `_noticeMails` m WHERE m.`done` = '' AND m.`due` <= ?1 AND (m.`mail` != '' OR m.`urgent` " +
-		"OR NOT EXISTS (SELECT 1 FROM `_noticeMails` o WHERE o.`recipient` = m.`recipient` AND o.`mail` != '' AND (o.`done` = '' OR o.`done` > ?2))) " +
+	pickSQL = "SELECT m.`mail`, m.`recipient`, m.`attempts` FROM `_noticeMails` m " +
+		"WHERE m.`done` = '' AND m.`due` <= ?1 AND (m.`mail` != '' OR m.`urgent` " +
+		"OR NOT EXISTS (SELECT 1 FROM `_noticeMails` o " +
+		"WHERE o.`recipient` = m.`recipient` AND o.`mail` != '' AND (o.`done` = '' OR o.`done` > ?2))) " +
 		"ORDER BY m.`urgent` DESC, m.`due` LIMIT 1"
-	claimSQL  = "UPDATE `_noticeMails` SET `mail` = ?1, `attempts` = ?2, `due` = ?3 WHERE `recipient` = ?4 AND `mail` = ?5 AND `done` = '' AND `due` <= ?6"
+	claimSQL = "UPDATE `_noticeMails` SET `mail` = ?1, `attempts` = ?2, `due` = ?3 " +
+		"WHERE `recipient` = ?4 AND `mail` = ?5 AND `done` = '' AND `due` <= ?6"
 	finishSQL = "UPDATE `_noticeMails` SET `done` = ?2 WHERE `mail` = ?1 AND `done` = ''"
 
-	contentSQL = "SELECT n.`kind`, n.`tenant`, n.`data`, n.`created` FROM `_noticeMails` m CROSS JOIN `_notices` n ON n.`id` = m.`notice` " +
+	contentSQL = "SELECT n.`kind`, n.`tenant`, n.`data`, n.`created` " +
+		"FROM `_noticeMails` m CROSS JOIN `_notices` n ON n.`id` = m.`notice` " +
 		"WHERE m.`recipient` = ?1 AND m.`mail` = ?2 AND m.`done` = '' ORDER BY n.`created`, n.`id`"
 )
 
@@ -150,7 +154,9 @@ func (s *Service) claim(now time.Time) (c claim, found bool, err error) {
 			c.mail = recordid.New(now)
 		}
 		retry := now.Add(min(firstPause<<min(attempts, 10), maxPause))
-		return []sqlite.Statement{{Text: claimSQL, Args: []any{c.mail, attempts + 1, stamp.Stored(retry), c.recipient, picked.mail, stamp.Stored(now)}}}, nil
+		return []sqlite.Statement{{Text: claimSQL, Args: []any{
+			c.mail, attempts + 1, stamp.Stored(retry), c.recipient, picked.mail, stamp.Stored(now),
+		}}}, nil
 	})
 	return c, err == nil && c.recipient != "", err
 }
@@ -199,7 +205,8 @@ func (s *Service) compose(c claim) (*mailer.Message, error) {
 		if !member.IsAdmin(recipient) || recipient.GetString("notify") == "never" {
 			return nil, nil
 		}
-		tenantName, err = sqlite.Value[string](sqlite.Direct(s.app.ConcurrentDB()), "SELECT `name` FROM `tenants` WHERE `id` = ?", owner)
+		tenantName, err = sqlite.Value[string](sqlite.Direct(s.app.ConcurrentDB()),
+			"SELECT `name` FROM `tenants` WHERE `id` = ?", owner)
 		if err != nil || tenantName == "" { // the tenant was deleted
 			return nil, err
 		}

@@ -46,7 +46,10 @@ const (
 // write returns the message of a mail. Its id is stable, so that mail clients recognize a repetition.
 func write(settings *core.Settings, id, address, tenantName string, lines []line) (*mailer.Message, error) {
 	meta := settings.Meta
-	c := content{Program: short(meta.AppName), Tenant: short(tenantName), Link: strings.TrimSuffix(meta.AppURL, "/") + "/portal/"}
+	c := content{
+		Program: short(meta.AppName), Tenant: short(tenantName),
+		Link: strings.TrimSuffix(meta.AppURL, "/") + "/portal/",
+	}
 	if tenantName == "" {
 		c.Link = strings.TrimSuffix(meta.AppURL, "/") + "/_/"
 	}
@@ -83,12 +86,14 @@ func describe(l line) (title, detail string) {
 	switch l.Kind {
 	case event.WebhookFailing:
 		return d.Webhook.title() + " is failing", fmt.Sprintf(
-			"No attempt has succeeded for an hour. Check the endpoint: the server keeps trying, and disables a webhook that fails for %d days.",
+			"No attempt has succeeded for an hour. Check the endpoint: "+
+				"the server keeps trying, and disables a webhook that fails for %d days.",
 			delivery.DefaultPolicy().DeadDays())
 	case event.WebhookRecovered:
 		return d.Webhook.title() + " works again", "No action is needed: the server delivers the pending events."
 	case event.WebhookDisabled:
-		return d.Webhook.title() + " was disabled", d.Reason + " It receives no events until you enable it. Then recover the events that it missed."
+		return d.Webhook.title() + " was disabled", d.Reason +
+			" It receives no events until you enable it. Then recover the events that it missed."
 	case event.KeyExpiring:
 		expires := d.Expires
 		if at, err := time.Parse(time.RFC3339, expires); err == nil {

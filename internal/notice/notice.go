@@ -80,11 +80,14 @@ func (n *Notice) urgent() bool { return n.Tenant == "" || n.Kind == event.Webhoo
 const (
 	// needlessSQL reports whether there is a notice of the kind ?1, the subject ?2 and the episode ?3, or the tenant
 	// ?4 or the subject has been deleted: nothing would delete the rows of a tenant that is gone.
-	needlessSQL = "SELECT EXISTS (SELECT 1 FROM `_notices` WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3) OR ?4 != '' AND NOT EXISTS (" +
-		"SELECT 1 FROM `tenants` t WHERE t.`id` = ?4 AND (EXISTS (SELECT 1 FROM `webhooks` w WHERE w.`id` = ?2 AND w.`tenant` = t.`id`) OR " +
+	needlessSQL = "SELECT EXISTS (SELECT 1 FROM `_notices` " +
+		"WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3) OR ?4 != '' AND NOT EXISTS (" +
+		"SELECT 1 FROM `tenants` t WHERE t.`id` = ?4 AND (EXISTS " +
+		"(SELECT 1 FROM `webhooks` w WHERE w.`id` = ?2 AND w.`tenant` = t.`id`) OR " +
 		"EXISTS (SELECT 1 FROM `api_keys` k WHERE k.`id` = ?2 AND k.`tenant` = t.`id`)))"
 
-	insertSQL = "INSERT OR IGNORE INTO `_notices` (`id`, `kind`, `subject`, `episode`, `tenant`, `data`, `created`, `ended`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	insertSQL = "INSERT OR IGNORE INTO `_notices` (`id`, `kind`, `subject`, " +
+		"`episode`, `tenant`, `data`, `created`, `ended`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 	// mailsSQL adds the recipients of the notice ?1: the admins of the tenant ?2, or the superusers without one. ?5
 	// is when daily mails are due, and ?4 when others are.

@@ -57,7 +57,9 @@ func New(app core.App, checks []Check, wake func()) *Service {
 	s.mails.WithLabelValues(resultFailed)
 	s.finder = loop.New(findInterval, s.findOrLog)
 	s.mailer = loop.New(mailInterval, s.sendOrLog)
-	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{Id: "contactbaseBackupNotice", Func: s.backup, Priority: order.BackupNoticed})
+	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
+		Id: "contactbaseBackupNotice", Func: s.backup, Priority: order.BackupNoticed,
+	})
 	return s
 }
 
@@ -105,18 +107,22 @@ func (s *Service) backup(e *core.BackupEvent) error {
 }
 
 const (
-	pruneSQL  = "DELETE FROM `_notices` WHERE `id` IN (SELECT `id` FROM `_notices` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
-	giveUpSQL = "UPDATE `_noticeMails` SET `done` = ?1 WHERE `done` = '' AND (SELECT `created` FROM `_notices` WHERE `id` = `notice`) < ?2"
+	pruneSQL = "DELETE FROM `_notices` WHERE `id` IN " +
+		"(SELECT `id` FROM `_notices` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+	giveUpSQL = "UPDATE `_noticeMails` SET `done` = ?1 " +
+		"WHERE `done` = '' AND (SELECT `created` FROM `_notices` WHERE `id` = `notice`) < ?2"
 )
 
 // Prune deletes notices from before a time that are not needed any more, and gives up mails that could not be sent.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
-	ended, err := sqlite.Execute(app, sqlite.Statement{Text: giveUpSQL, Args: []any{stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter))}})
+	ended, err := sqlite.Execute(app,
+		sqlite.Statement{Text: giveUpSQL, Args: []any{stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter))}})
 	if err != nil {
 		return fmt.Errorf("giving up mails: %w", err)
 	}
 	if ended[0] > 0 {
-		app.Logger().Warn("gave up notices that could not be mailed for three days; see the mail settings", "notices", ended[0])
+		app.Logger().Warn("gave up notices that could not be mailed for three days; see the mail settings",
+			"notices", ended[0])
 	}
 	if needed := now.Add(-kept); needed.Before(before) {
 		before = needed

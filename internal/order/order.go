@@ -119,8 +119,9 @@ const (
 
 // OnStop calls do in a phase of the stop. The name identifies the handler: a later one of the same name replaces it.
 func OnStop(app core.App, name string, phase int, do func()) {
-	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: name, Priority: phase, Func: func(e *core.TerminateEvent) error {
+	stop := func(e *core.TerminateEvent) error {
 		do()
 		return e.Next()
-	}})
+	}
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: name, Priority: phase, Func: stop})
 }

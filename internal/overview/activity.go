@@ -49,7 +49,8 @@ func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*Webho
 	var all activity.Attempts
 	for i, a := range steps {
 		all.Merge(a)
-		shown.Steps = append(shown.Steps, AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.ResponseTimes)})
+		shown.Steps = append(shown.Steps,
+			AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.ResponseTimes)})
 	}
 	shown.Times = timesOf(all.ResponseTimes)
 	return shown, nil

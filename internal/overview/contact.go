@@ -58,7 +58,8 @@ func HistoryOf(app core.App, contactID string) (*ContactHistory, error) {
 		ContactName
 		Tenant string `db:"tenant"`
 	}
-	err := app.DB().Select("id", "tenant", "NULLIF([[name]], '') AS name", "NULLIF([[email]], '') AS email").From("contacts").
+	err := app.DB().Select("id", "tenant", "NULLIF([[name]], '') AS name",
+		"NULLIF([[email]], '') AS email").From("contacts").
 		Where(dbx.HashExp{"id": contactID}).One(&found)
 	history := &ContactHistory{Contact: found.ContactName, Events: []ContactEvent{}}
 	if err == nil {
@@ -91,7 +92,8 @@ func (h *ContactHistory) addDeliveries(app core.App) error {
 	}
 	var found []ContactDelivery
 	err := app.DB().
-		Select("d.id", "d.event", "d.webhook", "w.name AS webhookName", "w.url AS webhookURL", "d.status", "d.attempts", nextAttempt, lastStatus, lastError, "d.created").
+		Select("d.id", "d.event", "d.webhook", "w.name AS webhookName", "w.url AS webhookURL",
+			"d.status", "d.attempts", nextAttempt, lastStatus, lastError, "d.created").
 		From("deliveries d").
 		InnerJoin("webhooks w", dbx.NewExp("[[w.id]] = [[d.webhook]]")).
 		Where(dbx.In("d.event", ids...)).

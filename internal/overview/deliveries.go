@@ -35,7 +35,9 @@ var indexOf = map[string]string{
 	delivery.StatusFailed:  "idx_deliveries_failed",
 }
 
-var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be a cursor from an earlier page of this list"}})
+var errCursor = fault.InvalidParameters(fault.Fields{
+	"cursor": {Code: fault.CodeInvalidValue, Message: "must be a cursor from an earlier page of this list"},
+})
 
 // Query selects deliveries of a webhook, the newest first. Zero values select all.
 type Query struct {
@@ -140,7 +142,8 @@ func (q Query) chooseIndex(app core.App) (string, error) {
 		return indexOf[q.Status], nil
 	}
 	var pending int
-	err := app.DB().NewQuery("SELECT COUNT(*) FROM (SELECT 1 FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' LIMIT {:cap})").
+	err := app.DB().NewQuery("SELECT COUNT(*) FROM " +
+		"(SELECT 1 FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' LIMIT {:cap})").
 		Bind(dbx.Params{"webhook": q.Webhook, "cap": maxSorted + 1}).Row(&pending)
 	if err != nil {
 		return "", fmt.Errorf("counting the pending deliveries of the webhook %q: %w", q.Webhook, err)
@@ -188,11 +191,13 @@ func (q Query) deliveries() string {
 }
 
 // contactName is the name of the contact of an event e.
-const contactName = "COALESCE((SELECT COALESCE(NULLIF([[name]], ''), [[email]]) FROM {{contacts}} WHERE [[id]] = [[e.contact]] AND [[tenant]] = [[e.tenant]]), '')"
+const contactName = "COALESCE((SELECT COALESCE(NULLIF([[name]], ''), [[email]]) " +
+	"FROM {{contacts}} WHERE [[id]] = [[e.contact]] AND [[tenant]] = [[e.tenant]]), '')"
 
 // deliveryColumns are the columns of a Delivery.
 var deliveryColumns = []string{
-	"d.id", "d.event", "e.type", "e.contact", contactName + " AS contactName", "d.status", "d.attempts", nextAttempt, lastStatus, lastError, "d.created", "d.updated",
+	"d.id", "d.event", "e.type", "e.contact", contactName + " AS contactName", "d.status",
+	"d.attempts", nextAttempt, lastStatus, lastError, "d.created", "d.updated",
 }
 
 // The columns of a delivery d that are null without a value.

@@ -55,7 +55,8 @@ const maxAttempts = 50
 func Attempts(app core.App, deliveryID string) ([]delivery.ShownAttempt, error) {
 	attempts := []delivery.ShownAttempt{}
 	err := app.DB().
-		Select("id", "delivery", "number", "started", "durationMs", "NULLIF([[status]], 0) AS status", "NULLIF([[error]], '') AS error",
+		Select("id", "delivery", "number", "started", "durationMs",
+			"NULLIF([[status]], 0) AS status", "NULLIF([[error]], '') AS error",
 			"requestHeaders", "responseHeaders", "responseBody").
 		From("delivery_attempts").
 		Where(dbx.HashExp{"delivery": deliveryID}).

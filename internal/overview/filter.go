@@ -91,7 +91,8 @@ func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []by
 // tryRecent tries a filter on the last events of a tenant, until it has taken as many steps or read as many bytes as
 // one event may cost.
 func (p *FilterPreview) tryRecent(app core.App, f *filter.Filter, tenantID string) error {
-	rows, err := app.ConcurrentDB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
+	rows, err := app.ConcurrentDB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} " +
+		"AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
 		Bind(dbx.Params{"tenant": tenantID, "ping": string(event.WebhookPing), "limit": maxFiltered}).Rows()
 	if err != nil {
 		return err

@@ -25,7 +25,8 @@ func group(groups [][]Delivery, rows []Delivery, grouped bool) [][]Delivery {
 
 // isSimilar reports whether neither is delivered and both have the same status and the same last result.
 func (d *Delivery) isSimilar(other *Delivery) bool {
-	return d.Status != delivery.StatusDelivered && d.Status == other.Status && (d.Attempts == 0) == (other.Attempts == 0) &&
+	return d.Status != delivery.StatusDelivered &&
+		d.Status == other.Status && (d.Attempts == 0) == (other.Attempts == 0) &&
 		same(d.LastStatus, other.LastStatus) && same(d.LastError, other.LastError)
 }
 

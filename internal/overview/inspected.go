@@ -32,9 +32,11 @@ type Inspected struct {
 }
 
 // inspectedSQL returns the attempts of the deliveries that changed last, among the 1,000 newest deliveries.
-const inspectedSQL = `SELECT a.id, d.id AS delivery, a.started, a.number, a.error, e.type, e.contact, a.requestHeaders AS headers, e.payload AS body
+const inspectedSQL = `SELECT a.id, d.id AS delivery, a.started, a.number, a.error, e.type, e.contact,
+	a.requestHeaders AS headers, e.payload AS body
 FROM (
-	SELECT id, event FROM (SELECT id, event, updated FROM deliveries WHERE webhook = {:webhook} ORDER BY created DESC LIMIT {:cap})
+	SELECT id, event FROM (SELECT id, event, updated FROM deliveries
+		WHERE webhook = {:webhook} ORDER BY created DESC LIMIT {:cap})
 	ORDER BY updated DESC LIMIT {:limit}
 ) d
 CROSS JOIN delivery_attempts a ON a.delivery = d.id
@@ -47,7 +49,8 @@ ORDER BY a.id DESC LIMIT {:limit}`
 // webhook does not exist.
 func Inspect(app core.App, webhook, after string, now time.Time) ([]Inspected, error) {
 	var exists int
-	err := app.DB().NewQuery("SELECT 1 FROM {{webhooks}} WHERE [[id]] = {:webhook}").Bind(dbx.Params{"webhook": webhook}).Row(&exists)
+	err := app.DB().NewQuery("SELECT 1 FROM {{webhooks}} WHERE [[id]] = {:webhook}").
+		Bind(dbx.Params{"webhook": webhook}).Row(&exists)
 	if err != nil {
 		return nil, fmt.Errorf("finding the webhook %q: %w", webhook, err)
 	}
@@ -57,7 +60,8 @@ func Inspect(app core.App, webhook, after string, now time.Time) ([]Inspected, e
 		StoredHeaders string `db:"headers"`
 	}
 	err = app.DB().NewQuery(inspectedSQL).Bind(dbx.Params{
-		"webhook": webhook, "after": after, "since": stamp.Stored(now.Add(-inspectedWindow)), "cap": maxSearched, "limit": maxInspected,
+		"webhook": webhook, "after": after, "since": stamp.Stored(now.Add(-inspectedWindow)),
+		"cap": maxSearched, "limit": maxInspected,
 	}).All(&rows)
 	if err != nil {
 		return nil, fmt.Errorf("reading the requests to the webhook %q: %w", webhook, err)

@@ -94,7 +94,8 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 		refused := c.Refused + c.Limited + c.Failed
 		landing.Steps = append(landing.Steps, Step{
 			Start:   stamp.Shown(span.StartOf(i)),
-			Created: e[string(event.ContactCreated)], Updated: e[string(event.ContactUpdated)], Deleted: e[string(event.ContactDeleted)],
+			Created: e[string(event.ContactCreated)],
+			Updated: e[string(event.ContactUpdated)], Deleted: e[string(event.ContactDeleted)],
 			Delivered: a.Delivered, Retried: a.Retried, Failed: a.Failed,
 			Calls: c.Answered + refused, Refused: refused,
 		})
@@ -139,15 +140,18 @@ const (
 )
 
 func disabledWebhooks(app core.App, tenantID string) ([]Problem, error) {
-	return findProblems(app, WebhookDisabled, "SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
-		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 AND "+ofTenant+" ORDER BY w.[[updated]] DESC LIMIT {:limit}",
+	return findProblems(app, WebhookDisabled,
+		"SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
+			"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] "+
+			"WHERE w.[[disabled]] = 1 AND "+ofTenant+" ORDER BY w.[[updated]] DESC LIMIT {:limit}",
 		dbx.Params{"tenant": tenantID})
 }
 
 func expiringKeys(app core.App, tenantID string, now time.Time) ([]Problem, error) {
 	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
-		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' AND "+credential.Unrotated+" AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
+		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND "+
+		"k.[[revoked]] = '' AND "+credential.Unrotated+" AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"tenant": tenantID, "now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 
@@ -166,7 +170,10 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 	}
 	problems := make([]Problem, len(rows))
 	for i, row := range rows {
-		problems[i] = Problem{Kind: kind, ID: row.ID, Name: row.Name, Tenant: &Tenant{row.TenantID, row.TenantName}, Detail: row.Detail, At: shown(row.At)}
+		problems[i] = Problem{
+			Kind: kind, ID: row.ID, Name: row.Name,
+			Tenant: &Tenant{row.TenantID, row.TenantName}, Detail: row.Detail, At: shown(row.At),
+		}
 	}
 	return problems, nil
 }
@@ -185,7 +192,8 @@ func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem,
 			hour := stamp.Shown(webhook.Hour)
 			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &hour, last.Retried+last.Failed, last.Total()
 		}
-		err := app.DB().NewQuery("SELECT "+displayName+", "+owner+" FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
+		err := app.DB().NewQuery("SELECT "+displayName+", "+owner+" FROM {{webhooks}} w "+
+			"JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
 			Bind(dbx.Params{"id": p.ID}).Row(&p.Name, &p.Tenant.ID, &p.Tenant.Name)
 		if errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
 			continue

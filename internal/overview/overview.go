@@ -65,7 +65,8 @@ func webhook(app core.App, id string, now time.Time) (Health, error) {
 		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0), COALESCE(SUM([[status]] = 'failed'), 0) FROM ("+
 			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} "+
 			"ORDER BY [[created]] DESC LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).Row(&health.Delivered, &health.Failed)
+	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).
+		Row(&health.Delivered, &health.Failed)
 	if err != nil {
 		return health, err
 	}

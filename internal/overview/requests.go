@@ -41,7 +41,9 @@ var inboundColumns = []string{"id", "inbound", "contentType", "status", "result"
 // InboundRequests returns a page of the last 10,000 requests to an inbound webhook, the newest first.
 func InboundRequests(app core.App, inboundID string, page, perPage int) (*InboundPage, error) {
 	found := &InboundPage{Items: []InboundRequest{}, Page: page, PerPage: perPage}
-	err := app.DB().NewQuery("SELECT COUNT(*) FROM (SELECT 1 FROM {{inbound_requests}} WHERE [[inbound]] = {:inbound} LIMIT {:cap})").
+	err := app.DB().NewQuery(
+		"SELECT COUNT(*) FROM (SELECT 1 FROM {{inbound_requests}} WHERE [[inbound]] = {:inbound} LIMIT {:cap})",
+	).
 		Bind(dbx.Params{"inbound": inboundID, "cap": countCap}).Row(&found.TotalItems)
 	if err != nil {
 		return nil, fmt.Errorf("counting the requests to the inbound webhook %q: %w", inboundID, err)
@@ -64,7 +66,8 @@ func InboundRequests(app core.App, inboundID string, page, perPage int) (*Inboun
 // InboundRequestOf returns a request with its body. The error is sql.ErrNoRows if it does not exist.
 func InboundRequestOf(app core.App, id string) (*InboundRequestDetails, error) {
 	found := &InboundRequestDetails{}
-	err := app.DB().Select(append([]string{"body"}, inboundColumns...)...).From("inbound_requests").Where(dbx.HashExp{"id": id}).One(found)
+	err := app.DB().Select(append([]string{"body"}, inboundColumns...)...).
+		From("inbound_requests").Where(dbx.HashExp{"id": id}).One(found)
 	if err != nil {
 		return nil, fmt.Errorf("reading the inbound request %q: %w", id, err)
 	}

@@ -48,10 +48,13 @@ func Used(tx sqlite.Reader, tenantID string) (int64, error) {
 // oldest responses. Requests are first because anyone who knows the URL of an inbound webhook can send them, while
 // clients rely on remembered responses. SQLite knows the octet_length of a text without reading it. The triggers that
 // count use the same sizes.
-const evictableSQL = "SELECT * FROM (SELECT 'request' AS `kind`, `id`, `created`, COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) + " +
+const evictableSQL = "SELECT * FROM (SELECT 'request' AS `kind`, `id`, `created`, " +
+	"COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) + " +
 	"(SELECT COALESCE(SUM(3 * octet_length(`person`) + 64), 0) FROM `_inboundPeople` WHERE `request` = r.`id`) + " +
-	"COALESCE((SELECT octet_length(`people`) + 128 FROM `_inboundCrowds` WHERE `tenant` = ?1 AND `request` = r.`id`), 0) " +
-	"FROM `inbound_requests` r WHERE `tenant` = ?1 AND `created` < (SELECT `created` FROM `inbound_requests` WHERE `tenant` = ?1 ORDER BY `created` DESC LIMIT 1 OFFSET ?3 - 1) " +
+	"COALESCE((SELECT octet_length(`people`) + 128 FROM `_inboundCrowds` " +
+	"WHERE `tenant` = ?1 AND `request` = r.`id`), 0) " +
+	"FROM `inbound_requests` r WHERE `tenant` = ?1 AND `created` < (SELECT `created` " +
+	"FROM `inbound_requests` WHERE `tenant` = ?1 ORDER BY `created` DESC LIMIT 1 OFFSET ?3 - 1) " +
 	"ORDER BY `created` LIMIT ?2) UNION ALL " +
 	"SELECT * FROM (SELECT 'answer', `key`, `created`, octet_length(`body`) " +
 	"FROM `_idempotency` WHERE `tenant` = ?1 ORDER BY `created` LIMIT ?2) ORDER BY `kind` DESC, `created` LIMIT ?2"
@@ -127,7 +130,9 @@ func evict(tx core.App, tenantID string, limit int) (evicted int, err error) {
 
 // makeRoom returns the statements that evict up to limit rows so that more bytes fit into the quota, and the number of
 // rows.
-func makeRoom(tx sqlite.Reader, tenantID string, more int64, limit int) (statements []sqlite.Statement, count int, _ error) {
+func makeRoom(
+	tx sqlite.Reader, tenantID string, more int64, limit int,
+) (statements []sqlite.Statement, count int, _ error) {
 	used, err := Used(tx, tenantID)
 	if err != nil || used+more <= Limit {
 		return nil, 0, err

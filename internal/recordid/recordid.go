@@ -69,7 +69,8 @@ func base36(n int64, length int) string {
 const Function = "new_record_id()"
 
 func init() {
-	sqlite.MustRegisterScalarFunction("new_record_id", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
-		return New(time.Now()), nil
-	})
+	sqlite.MustRegisterScalarFunction("new_record_id", 0,
+		func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+			return New(time.Now()), nil
+		})
 }

@@ -91,7 +91,8 @@ func movedRecords(app core.App, target *core.Collection, from []string, to strin
 			moved[at].fields = append(moved[at].fields, r.field)
 		}
 		if len(moved) > maxMoved {
-			return nil, fault.New(fault.InUse, fmt.Sprintf("More than %d records are related to these contacts, such as those of the collection %s. Name fewer contacts, or change the relations first.",
+			return nil, fault.New(fault.InUse, fmt.Sprintf("More than %d records are related to these contacts, "+
+				"such as those of the collection %s. Name fewer contacts, or change the relations first.",
 				maxMoved, r.collection.Name))
 		}
 	}
@@ -124,7 +125,8 @@ func (m *movedRecord) refusal(err error) error {
 	name, collection := strings.Join(names, ", "), m.record.Collection().Name
 	var invalid validation.Errors
 	if errors.As(err, &invalid) {
-		return fault.New(fault.InUse, fmt.Sprintf("The relation %s of the collection %s cannot lead to the remaining contact. Change or delete the record %s first: %v", name, collection, m.record.Id, invalid))
+		return fault.New(fault.InUse, fmt.Sprintf("The relation %s of the collection %s cannot lead to the "+
+			"remaining contact. Change or delete the record %s first: %v", name, collection, m.record.Id, invalid))
 	}
 	return fmt.Errorf("moving the relation %s of the record %s of %s: %w", name, m.record.Id, collection, err)
 }

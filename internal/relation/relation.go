@@ -36,7 +36,8 @@ func Refusal(err error) error {
 		return nil
 	}
 	if found := requiredPattern.FindStringSubmatch(err.Error()); found != nil {
-		return fault.New(fault.InUse, "a relation of the collection "+found[1]+" requires a record that would be deleted with it")
+		return fault.New(fault.InUse,
+			"a relation of the collection "+found[1]+" requires a record that would be deleted with it")
 	}
 	return err
 }
@@ -57,7 +58,8 @@ func CheckUnused(tx core.App, record *core.Record) error {
 			return err
 		}
 		if required {
-			return fault.New(fault.InUse, fmt.Sprintf("the relation %s of the collection %s requires it", r.field.Name, r.collection.Name))
+			return fault.New(fault.InUse,
+				fmt.Sprintf("the relation %s of the collection %s requires it", r.field.Name, r.collection.Name))
 		}
 	}
 	return nil
@@ -78,7 +80,8 @@ func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	var references []reference
 	for collection, fields := range found {
 		for _, field := range fields {
-			if relation, ok := field.(*core.RelationField); ok && !collection.IsView() && (!collection.System || !relation.System) {
+			if relation, ok := field.(*core.RelationField); ok &&
+				!collection.IsView() && (!collection.System || !relation.System) {
 				references = append(references, reference{collection, relation})
 			}
 		}
@@ -93,14 +96,18 @@ func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 func (r reference) requires(app core.App, record *core.Record) (bool, error) {
 	query := app.RecordQuery(r.collection).AndWhere(r.has([]string{record.Id}))
 	if r.field.IsMultiple() {
-		query.AndWhere(dbx.NewExp("NOT EXISTS (SELECT 1 FROM "+dbutils.JSONEach(r.column())+" AS other WHERE [[other.value]] != {:id})", dbx.Params{"id": record.Id}))
+		query.AndWhere(dbx.NewExp(
+			"NOT EXISTS (SELECT 1 FROM "+dbutils.JSONEach(r.column())+" AS other WHERE [[other.value]] != {:id})",
+			dbx.Params{"id": record.Id},
+		))
 	}
 	if r.collection.Id == record.Collection().Id {
 		query.AndWhere(dbx.Not(dbx.HashExp{r.collection.Name + ".id": record.Id}))
 	}
 	var found []*core.Record
 	if err := query.Limit(1).All(&found); err != nil {
-		return false, fmt.Errorf("checking whether the record %s is required by %s of %s: %w", record.Id, r.field.Name, r.collection.Name, err)
+		return false, fmt.Errorf("checking whether the record %s is required by %s of %s: %w",
+			record.Id, r.field.Name, r.collection.Name, err)
 	}
 	return len(found) > 0, nil
 }
@@ -184,7 +191,9 @@ func (r reference) detach(tx core.App, records, ids []string) error {
 }
 
 func (r reference) drop(tx core.App, record *core.Record, ids []string) error {
-	left := slices.DeleteFunc(slices.Clone(record.GetStringSlice(r.field.Name)), func(id string) bool { return slices.Contains(ids, id) })
+	left := slices.DeleteFunc(slices.Clone(record.GetStringSlice(r.field.Name)), func(id string) bool {
+		return slices.Contains(ids, id)
+	})
 	if len(left) == 0 && r.field.CascadeDelete {
 		if err := tx.Delete(record); err != nil {
 			return fmt.Errorf("deleting the record %s of %s: %w", record.Id, r.collection.Name, err)

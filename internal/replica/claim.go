@@ -47,7 +47,8 @@ func (r *Replica) findClaim(ctx context.Context) (c claim, err error) {
 		return c, err
 	}
 	if c.found.TTL > 0 && !c.found.Released && c.found.Folder != c.own.Folder {
-		return c, refusal{fmt.Errorf("the replica belongs to %s, which serves with --lease: serve with --lease here, too, or replicate to another location", c.found.Owner)}
+		return c, refusal{fmt.Errorf("the replica belongs to %s, which serves with --lease: "+
+			"serve with --lease here, too, or replicate to another location", c.found.Owner)}
 	}
 	c.stored, err = r.storedPosition(ctx, r.store, c.found)
 	if err != nil || c.stored == (Position{}) {
@@ -82,7 +83,8 @@ func (r *Replica) findLoss(c claim) (lost *lossError, err error) {
 	case c.own.isRestoredFrom(c.found):
 		lost.where, lost.found = theDataDirectory, c.own.Restored.From
 	case c.own.Generation > 0 && c.own.Generation < c.found.Generation:
-		lost.where = fmt.Sprintf("another machine, %s, has replaced this one, whose data is outdated: %s", c.found.Owner, theDataDirectory)
+		lost.where = fmt.Sprintf("another machine, %s, has replaced this one, whose data is outdated: %s",
+			c.found.Owner, theDataDirectory)
 		lost.found, err = r.localPosition(c.own)
 	}
 	return lost, err

@@ -33,7 +33,8 @@ func checkIntegrity(ctx context.Context, database, check string) (err error) {
 
 // countRows returns the number of rows in each table, except for Litestream's own.
 func countRows(db sqlite.Reader) (map[string]int64, error) {
-	names, err := sqlite.Values[string](db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_litestream\\_%' ESCAPE '\\'")
+	names, err := sqlite.Values[string](db, "SELECT name FROM sqlite_schema WHERE type = 'table' "+
+		"AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_litestream\\_%' ESCAPE '\\'")
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,9 @@ func (r *Replica) save(name string, content any) error {
 // whose WAL it reads.
 func (r *Replica) lockDataDir() (unlock func(), err error) {
 	if strings.ContainsAny(r.dataDir, "#?%") {
-		return nil, fmt.Errorf("the data directory %s cannot be replicated: its path contains one of # ? %%; move it", r.dataDir)
+		return nil, fmt.Errorf(
+			"the data directory %s cannot be replicated: its path contains one of # ? %%; move it", r.dataDir,
+		)
 	}
 	if err := os.MkdirAll(r.path(""), 0o700); err != nil {
 		return nil, err
@@ -117,7 +119,8 @@ func (r *Replica) lockDataDir() (unlock func(), err error) {
 // CheckFolder returns ErrStandby if the data directory belongs to a standby.
 func CheckFolder(dataDir string) error {
 	if _, err := os.Stat(filepath.Join(dataDir, folderName, standbyName)); err == nil {
-		return fmt.Errorf("%w: run commands on the machine that serves; if that machine is lost, start serve here with its --lease and --replica", ErrStandby)
+		return fmt.Errorf("%w: run commands on the machine that serves; "+
+			"if that machine is lost, start serve here with its --lease and --replica", ErrStandby)
 	}
 	return nil
 }

@@ -30,7 +30,10 @@ type lease struct {
 // wrote it was sent.
 func newLease(r *Replica, record lockRecord, tag string, sent time.Duration) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &lease{replica: r, ttl: r.config.Lease, record: record, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
+	l := &lease{
+		replica: r, ttl: r.config.Lease, record: record, tag: tag,
+		lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{}),
+	}
 	l.extend(sent)
 	go l.keep(ctx)
 	return l

@@ -67,8 +67,8 @@ func (r *Replica) checkDisplaced(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.displaced == nil {
-		p.displaced = fmt.Errorf("another machine, %s, replicates to the same location, and a restore would return its data: stop one of the two, "+
-			"or replicate to another location", found.Owner)
+		p.displaced = fmt.Errorf("another machine, %s, replicates to the same location, and a restore would "+
+			"return its data: stop one of the two, or replicate to another location", found.Owner)
 		r.replication.app.Logger().Error("the replica no longer has what this machine writes", "error", p.displaced)
 	}
 	return p.displaced

@@ -128,13 +128,17 @@ func (e *lossError) Error() string {
 		remedy = "restore the replica into a new directory with contactbase replica restore, replicate to another location"
 	}
 	if e.where == otherData {
-		remedy = "if you restored a backup, replicate to another location; otherwise restore the replica into a new directory with contactbase replica restore"
-		return fmt.Sprintf("%s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, expected, remedy, e.found, e.to())
+		remedy = "if you restored a backup, replicate to another location; " +
+			"otherwise restore the replica into a new directory with contactbase replica restore"
+		return fmt.Sprintf("%s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s",
+			e.where, expected, remedy, e.found, e.to())
 	}
 	if e.found.Generation == 0 {
-		return fmt.Sprintf("%s contains nothing that can be restored, but %s: %s, or check the bucket and folder of --replica and the credentials", e.where, expected, remedy)
+		return fmt.Sprintf("%s contains nothing that can be restored, but %s: %s, "+
+			"or check the bucket and folder of --replica and the credentials", e.where, expected, remedy)
 	}
-	return fmt.Sprintf("%s ends at %s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, e.found, expected, remedy, e.found, e.to())
+	return fmt.Sprintf("%s ends at %s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s",
+		e.where, e.found, expected, remedy, e.found, e.to())
 }
 
 // unlessAccepted returns nil if the operator has accepted this loss, or a larger one up to the same

@@ -64,7 +64,9 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 }
 
 // restoreData restores data.db to a directory up to a transaction, checks it, and counts the rows of each table.
-func (r *Replica) restoreData(ctx context.Context, generation int64, folder string, last ltx.TXID) (map[string]int64, error) {
+func (r *Replica) restoreData(
+	ctx context.Context, generation int64, folder string, last ltx.TXID,
+) (map[string]int64, error) {
 	path := filepath.Join(folder, dataFile)
 	if err := shipping.NewFiles(r.store, generation, dataFile).Restore(ctx, path, 0, last); err != nil {
 		return nil, err

@@ -74,7 +74,9 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 			r.progress.setError(err)
 			s.reportChange("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && s.own.Generation == 0 && r.hasData():
-			return lockRecord{}, fmt.Errorf("the data directory %s contains data that does not come from the replica, which belongs to %s: with --lease, serve an empty directory, which gets the replica's data, or replicate to another location",
+			return lockRecord{}, fmt.Errorf("the data directory %s contains data that does not come from the "+
+				"replica, which belongs to %s: with --lease, serve an empty directory, "+
+				"which gets the replica's data, or replicate to another location",
 				r.dataDir, found.Owner)
 		case s.isFree(found, tag):
 			err := s.take(ctx, found, tag)
@@ -159,7 +161,9 @@ func (s *standby) take(ctx context.Context, found lockRecord, tag string) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease/4)
 	defer cancel()
-	next := lockRecord{Generation: generation, From: from, Owner: r.host, Folder: s.own.Folder, TTL: r.config.Lease.Seconds()}
+	next := lockRecord{
+		Generation: generation, From: from, Owner: r.host, Folder: s.own.Folder, TTL: r.config.Lease.Seconds(),
+	}
 	if !s.restore {
 		next.Unshipped = found.Unshipped // the data directory has them, and still has to upload them
 	}
@@ -255,7 +259,8 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 		return fmt.Errorf("moving the databases aside: %w", err)
 	}
 	for _, file := range []string{auxiliaryFile, dataFile} {
-		if err := os.Rename(r.path(filepath.Join(followingName, file)), filepath.Join(r.dataDir, file)); err != nil && file == dataFile {
+		if err := os.Rename(r.path(filepath.Join(followingName, file)), filepath.Join(r.dataDir, file)); err != nil &&
+			file == dataFile {
 			return err
 		}
 	}

@@ -124,10 +124,12 @@ func (r *Replica) run(ctx context.Context) {
 // openAll opens the databases in Litestream.
 func (r *Replica) openAll(log *slog.Logger) error {
 	uploaderOf := func(file string) *shipping.Uploader {
-		return shipping.NewUploader(filepath.Join(r.dataDir, file), r.path(file), shipping.NewFiles(r.store, r.written.generation.Load(), file))
+		return shipping.NewUploader(filepath.Join(r.dataDir, file), r.path(file),
+			shipping.NewFiles(r.store, r.written.generation.Load(), file))
 	}
 	data := uploaderOf(dataFile)
-	data.Commits, data.BeforeUpload, data.Uploaded, data.Finished = r.replication.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
+	data.Commits, data.BeforeUpload, data.Uploaded, data.Finished = r.replication.commits,
+		r.captureNewestEvent, r.recordUpload, r.finishUpload
 	data.TakeOverCheckpoints(r.replication.app)
 	r.replication.uploaders = []*shipping.Uploader{data, uploaderOf(auxiliaryFile)}
 	var all []*litestream.DB

@@ -101,7 +101,8 @@ func Observe(
 			status := statusOf(e, err)
 			answered(e, status, took)
 			kind.status = status
-			if isGone := errors.Is(e.Request.Context().Err(), context.Canceled); isGone && status >= http.StatusInternalServerError {
+			if isGone := errors.Is(e.Request.Context().Err(), context.Canceled); isGone &&
+				status >= http.StatusInternalServerError {
 				kind.status = statusGone
 			}
 			series := m.seriesOf(kind)

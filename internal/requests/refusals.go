@@ -55,7 +55,8 @@ func newRefusals(ours func(path string) bool, write func(client string, r refusa
 // belongs to this program.
 func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
-		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
+		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client",
+			client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
 	order.OnStop(app, "contactbaseRefusals", order.WorkersEnd, r.flush)
 	return r

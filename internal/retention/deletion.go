@@ -18,7 +18,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-const deletedSQL = "INSERT OR IGNORE INTO `_deletions` (`created`, `collection`, `record`, `detail`) VALUES (?, ?, ?, ?)"
+const deletedSQL = "INSERT OR IGNORE INTO `_deletions` (`created`, `collection`, `record`, `detail`) " +
+	"VALUES (?, ?, ?, ?)"
 
 // Delete deletes a record in the caller's transaction, and leaves its dependents to the sweeper. From then on nothing
 // authenticates calls for it or sends deliveries for it. The error is a fault with the code InUse if a relation that

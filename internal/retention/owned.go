@@ -25,7 +25,8 @@ func (s sweep) owned(collection string, dependents func(sweep) error) error {
 	}
 	for {
 		var ids []string
-		err := s.app.ConcurrentDB().Select("id").From(collection).Where(dbx.HashExp{"tenant": s.id}).Limit(ownedPage).Column(&ids)
+		err := s.app.ConcurrentDB().Select("id").From(collection).
+			Where(dbx.HashExp{"tenant": s.id}).Limit(ownedPage).Column(&ids)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -81,7 +82,8 @@ func (s sweep) rows(collection *core.Collection, ids []string) error {
 			}
 		}
 		_, err := sqlite.Run(tx, []sqlite.Statement{{
-			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))", Args: []any{sqlite.List(some)},
+			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))",
+			Args: []any{sqlite.List(some)},
 		}})
 		return len(some), err
 	})

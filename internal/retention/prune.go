@@ -23,7 +23,8 @@ import (
 func Prune(ctx context.Context, app core.App, deliveries *store.Store, before time.Time) error {
 	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)
-	err = errors.Join(err, activity.Prune(ctx, app, before, now), notice.Prune(ctx, app, before, now), imports.Prune(ctx, app, now.Add(-imports.Kept)))
+	err = errors.Join(err, activity.Prune(ctx, app, before, now),
+		notice.Prune(ctx, app, before, now), imports.Prune(ctx, app, now.Add(-imports.Kept)))
 	for _, prune := range []sqlite.Chunk{
 		func(tx core.App, limit int) (int, error) { return inbound.Prune(tx, limit, before) },
 		func(tx core.App, limit int) (int, error) { return idempotency.Prune(tx, limit, now) },

@@ -90,7 +90,8 @@ func sweepInTurns(
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			over = false
 		} else if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("deleting the dependents of the record %s of %s: %w", d.record, d.collection, err))
+			failed = errors.Join(failed,
+				fmt.Errorf("deleting the dependents of the record %s of %s: %w", d.record, d.collection, err))
 		}
 	}
 	return over, failed
@@ -117,7 +118,9 @@ func (s sweep) record(collection string) (err error) {
 func eraseContacts(
 	ctx context.Context, app core.App, deliveries *store.Store, deletions []deletion,
 ) (waiting bool, failed error) {
-	contacts := slices.DeleteFunc(slices.Clone(deletions), func(d deletion) bool { return d.collection != contact.CollectionName })
+	contacts := slices.DeleteFunc(slices.Clone(deletions), func(d deletion) bool {
+		return d.collection != contact.CollectionName
+	})
 	for some := range slices.Chunk(contacts, contactsAtOnce) {
 		if ctx.Err() != nil {
 			break
@@ -183,7 +186,9 @@ func (s sweep) tenant() error {
 }
 
 // dependents has functions that delete the dependents of a tenant's record, by its collection.
-var dependents = map[string]func(sweep) error{webhook.CollectionName: sweep.webhook, inbound.CollectionName: sweep.inbound}
+var dependents = map[string]func(sweep) error{
+	webhook.CollectionName: sweep.webhook, inbound.CollectionName: sweep.inbound,
+}
 
 func (s sweep) rowsOfTenant(table *tenant.Table) error {
 	switch table.Deletion {
@@ -248,7 +253,8 @@ func (s sweep) contacts(deleted []deletion) (erased int, err error) {
 }
 
 // requestsSQL deletes up to ?2 requests of the inbound webhook ?1.
-const requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
+const requestsSQL = "DELETE FROM `inbound_requests` " +
+	"WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
 
 // detach removes deleted records from the relations of admins.
 func (s sweep) detach(collection string, ids ...string) error {

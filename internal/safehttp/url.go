@@ -46,7 +46,9 @@ func checkAuthority(parsed *url.URL) error {
 	host := parsed.Hostname()
 	if endsInNumber(host) {
 		if _, err := netip.ParseAddr(host); err != nil {
-			return errors.New("has an IP address in an unusual notation; write it as four numbers from 0 to 255 with dots between")
+			return errors.New(
+				"has an IP address in an unusual notation; write it as four numbers from 0 to 255 with dots between",
+			)
 		}
 	}
 	if strings.HasSuffix(parsed.Host, ":") {
@@ -86,7 +88,8 @@ func Host(address string) string {
 // Refuses reports whether a client with these options refuses a host that is an IP address or localhost. It does not
 // use DNS, and is only for warnings: the client checks each address when it dials.
 func (o Options) Refuses(host string) bool {
-	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" ||
+		strings.HasSuffix(name, ".localhost") {
 		host = "127.0.0.1"
 	}
 	addr, err := netip.ParseAddr(host)

@@ -26,7 +26,10 @@ const prefix = "CONTACTBASE_"
 
 // foreign matches variables with our prefix that are not settings: those of the examples for integrators, and those
 // that Kubernetes sets for services with our name.
-var foreign = regexp.MustCompile(`^CONTACTBASE_(URL|KEY|WEBHOOK_SECRET|(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_.+)?))$`)
+var foreign = regexp.MustCompile(
+	`^CONTACTBASE_(URL|KEY|WEBHOOK_SECRET|(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|` +
+		`PORT|PORT_\d+_(TCP|UDP|SCTP)(_.+)?))$`,
+)
 
 // Settings holds the values of an environment and a file.
 type Settings struct {
@@ -142,7 +145,8 @@ func (s *Settings) Check(others ...string) error {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(s.environment)) {
 		if !variables[variable] && !slices.Contains(others, variable) && !foreign.MatchString(variable) {
-			return fmt.Errorf("the environment variable %s is not a setting; %s", variable, advice(variable, maps.Keys(variables)))
+			return fmt.Errorf("the environment variable %s is not a setting; %s",
+				variable, advice(variable, maps.Keys(variables)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.file)) {

@@ -112,7 +112,9 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	}
 	w.ended, w.committed = false, false
 	now := time.Now()
-	w.batch = &batch{began: now, owners: map[string]int{}, recent: now.Sub(w.ownerChanged) < recently, done: make(chan struct{})}
+	w.batch = &batch{
+		began: now, owners: map[string]int{}, recent: now.Sub(w.ownerChanged) < recently, done: make(chan struct{}),
+	}
 	return nil
 }
 

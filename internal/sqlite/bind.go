@@ -68,7 +68,8 @@ func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
 		return nil, errors.New("it was not opened by Connect")
 	}
 	if batches := connector.writer.Load() != nil; batches != writing {
-		return nil, fmt.Errorf("it shares commits: %t, want %t: does PocketBase still limit its writing pool, and no other, to one connection before its first use?", batches, writing)
+		return nil, fmt.Errorf("it shares commits: %t, want %t: does PocketBase still limit its writing pool, "+
+			"and no other, to one connection before its first use?", batches, writing)
 	}
 	return connector.pool, nil
 }

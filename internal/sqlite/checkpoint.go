@@ -63,7 +63,8 @@ type checkpoints struct {
 // resets the WAL with the first write that finds all of it checkpointed and not in use by a reader. While there are
 // readers, the writer checkpoints the few pages that it adds again and again until that happens.
 func (w *writer) checkWAL() {
-	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.ran.Load() && !w.checkpoints.full || !w.checkpoints.TryLock() {
+	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.ran.Load() && !w.checkpoints.full ||
+		!w.checkpoints.TryLock() {
 		return
 	}
 	w.checkpoints.ran.Store(false)

@@ -36,7 +36,9 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	c.choose.Do(func() {
 		if c.pool.Stats().MaxOpenConnections == 1 {
 			var w *writer
-			w, err = newWriter(filepath.Dir(c.path), func() (*physical.Connection, error) { return c.connect(c.writerStatements, writerCache) })
+			w, err = newWriter(filepath.Dir(c.path), func() (*physical.Connection, error) {
+				return c.connect(c.writerStatements, writerCache)
+			})
 			c.writer.Store(w)
 		}
 	})

@@ -43,7 +43,9 @@ type waiter struct {
 
 // acquire returns once the caller holds the lock. The error is that of ctx, ErrBusy after the deadline, errClosed, or
 // errRunByHolder if the caller passed a write. If the lock arrives just as the caller gives up, unlock releases it.
-func (l *writerLock) acquire(ctx context.Context, deadline time.Time, owner string, write *functionWrite, unlock func()) error {
+func (l *writerLock) acquire(
+	ctx context.Context, deadline time.Time, owner string, write *functionWrite, unlock func(),
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -124,7 +126,9 @@ func (l *writerLock) remove(queue, waiter int) {
 
 // next returns the first queue whose owner may write in the open batch, -1 if there is none.
 func (l *writerLock) next(open *batch) int {
-	return slices.IndexFunc(l.queues, func(q *queue) bool { return open == nil || open.admits(q.owner, l.othersWait(q.owner)) })
+	return slices.IndexFunc(l.queues, func(q *queue) bool {
+		return open == nil || open.admits(q.owner, l.othersWait(q.owner))
+	})
 }
 
 // othersWait reports whether another owner's writers wait.

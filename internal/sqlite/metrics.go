@@ -52,7 +52,9 @@ func NewCollector(app core.App) prometheus.Collector { return collector{app} }
 // Describe implements prometheus.Collector.
 func (c collector) Describe(descriptions chan<- *prometheus.Desc) {
 	t := newTimes()
-	for _, d := range []*prometheus.Desc{t.hold.Desc(), t.wait.Desc(), t.commit.Desc(), longestMetric, commitsMetric, writesMetric} {
+	for _, d := range []*prometheus.Desc{
+		t.hold.Desc(), t.wait.Desc(), t.commit.Desc(), longestMetric, commitsMetric, writesMetric,
+	} {
 		descriptions <- d
 	}
 }
@@ -66,7 +68,8 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- w.times.hold
 	metrics <- w.times.wait
 	metrics <- w.times.commit
-	metrics <- prometheus.MustNewConstMetric(longestMetric, prometheus.GaugeValue, time.Duration(w.longestHold.Load()).Seconds())
+	metrics <- prometheus.MustNewConstMetric(longestMetric,
+		prometheus.GaugeValue, time.Duration(w.longestHold.Load()).Seconds())
 	metrics <- prometheus.MustNewConstMetric(commitsMetric, prometheus.CounterValue, float64(w.commits.Load()))
 	metrics <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(w.writes.Load()))
 }

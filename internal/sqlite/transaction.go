@@ -71,7 +71,9 @@ func (tx *transaction) join(ctx context.Context) error {
 }
 
 // run runs a statement in the transaction.
-func (tx *transaction) run(ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error) error {
+func (tx *transaction) run(
+	ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

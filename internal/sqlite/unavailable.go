@@ -17,7 +17,8 @@ func IsUnavailable(err error) bool {
 	if err == nil || errors.Is(err, ErrUncertain) {
 		return false
 	}
-	if errors.Is(err, ErrBatch) || errors.Is(err, ErrBusy) || errors.Is(err, errClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+	if errors.Is(err, ErrBatch) || errors.Is(err, ErrBusy) || errors.Is(err, errClosed) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		return true
 	}
 	var refused *sqlite.Error
@@ -25,7 +26,8 @@ func IsUnavailable(err error) bool {
 		return strings.Contains(err.Error(), "sql: database is closed") // database/sql has no typed error for it
 	}
 	switch refused.Code() & 0xff { // the primary result code
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
 		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return true
@@ -37,5 +39,6 @@ func IsUnavailable(err error) bool {
 // IsRefused reports whether a trigger raised an error with that message.
 func IsRefused(err error, message string) bool {
 	var refused *sqlite.Error
-	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER && strings.Contains(refused.Error(), message)
+	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER &&
+		strings.Contains(refused.Error(), message)
 }

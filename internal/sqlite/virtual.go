@@ -15,7 +15,9 @@ type virtual struct {
 }
 
 // ExecContext implements driver.ExecerContext.
-func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
+func (v *virtual) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (result driver.Result, err error) {
 	if query == awaitLock {
 		if v.tx == nil {
 			return driver.ResultNoRows, nil
@@ -31,7 +33,9 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 	return v.exec(ctx, s, args)
 }
 
-func (v *virtual) exec(ctx context.Context, s physical.Statement, args []driver.NamedValue) (result driver.Result, err error) {
+func (v *virtual) exec(
+	ctx context.Context, s physical.Statement, args []driver.NamedValue,
+) (result driver.Result, err error) {
 	err = v.run(ctx, s, func(ctx context.Context, c *physical.Connection) (err error) {
 		result, err = c.Exec(ctx, s, args)
 		return err
@@ -86,7 +90,9 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 }
 
 // QueryContext implements driver.QueryerContext.
-func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Rows, err error) {
+func (v *virtual) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (result driver.Rows, err error) {
 	s := physical.Parse(query)
 	err = v.run(ctx, s, func(ctx context.Context, c *physical.Connection) (err error) {
 		if result, err = c.Query(ctx, s, args); err != nil || v.tx != nil {
@@ -100,7 +106,9 @@ func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.
 }
 
 // run runs a statement in the open transaction, as a transaction of its own, or outside of any.
-func (v *virtual) run(ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error) error {
+func (v *virtual) run(
+	ctx context.Context, s physical.Statement, run func(context.Context, *physical.Connection) error,
+) error {
 	switch {
 	case v.tx != nil:
 		return v.tx.run(ctx, s, run)

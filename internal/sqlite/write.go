@@ -152,7 +152,10 @@ func (w *writer) runWaiting() {
 
 // run runs a write function. The caller holds the lock.
 func (w *writer) run(f *functionWrite) {
-	tx := &transaction{lockRequest: &lockRequest{}, connection: w.functions.virtual, locked: true, deadline: f.deadline, mode: f.mode}
+	tx := &transaction{
+		lockRequest: &lockRequest{}, connection: w.functions.virtual,
+		locked: true, deadline: f.deadline, mode: f.mode,
+	}
 	w.functions.virtual.tx = tx
 	kept := false
 	defer func() {

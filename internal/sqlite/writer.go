@@ -27,7 +27,9 @@ var ErrBusy = errors.New("the database accepted no write for 10 seconds")
 var (
 	errEnded      = errors.New("a statement ended a transaction that it did not begin")
 	errRolledBack = errors.New("a write function failed after its first statement")
-	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions with RunInTransaction")
+	errLeftOpen   = errors.New(
+		"a statement left a transaction open, which was rolled back: begin transactions with RunInTransaction",
+	)
 )
 
 // writer owns the one physical connection that the virtual connections share. The holder of the lock owns everything
@@ -59,7 +61,9 @@ type writer struct {
 }
 
 func newWriter(folder string, connect func() (*physical.Connection, error)) (_ *writer, err error) {
-	w := &writer{folder: folder, connect: connect, times: newTimes(), checkpoints: checkpoints{due: make(chan struct{}, 1)}}
+	w := &writer{
+		folder: folder, connect: connect, times: newTimes(), checkpoints: checkpoints{due: make(chan struct{}, 1)},
+	}
 	w.lock.waits = w.times.wait
 	w.functions, err = newFunctionConn(w)
 	return w, err
@@ -142,7 +146,9 @@ func (w *writer) write(ctx context.Context, run func(context.Context, *physical.
 	return err
 }
 
-func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *physical.Connection) error) error {
+func (w *writer) writeOnce(
+	ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *physical.Connection) error,
+) error {
 	if err := w.acquire(ctx, deadline, ""); err != nil {
 		return err
 	}
@@ -223,7 +229,8 @@ func isInWAL(err error) bool {
 		return false
 	}
 	switch failure.Code() {
-	case sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
+	case sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
+		sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
 		return true
 	default:
 		return false

@@ -48,7 +48,8 @@ func activatedSocket() (*socket, error) {
 	}
 	tcp, isTCP := listener.(*net.TCPListener)
 	if !isTCP {
-		return nil, errors.Join(fmt.Errorf("the socket of systemd listens on %s, but the server needs a TCP address: correct ListenStream", listener.Addr()), listener.Close())
+		return nil, errors.Join(fmt.Errorf("the socket of systemd listens on %s, "+
+			"but the server needs a TCP address: correct ListenStream", listener.Addr()), listener.Close())
 	}
 	return newSocket(tcp, files[0]), nil
 }

@@ -58,7 +58,8 @@ var bounds = []bound{
 		records: "active API keys", remedy: "Revoke or delete some", flag: "maxKeys",
 	},
 	{
-		collection: "api_keys", counts: "`id` = ?3 OR NOT (" + activeKey + ")", most: func(Bounds) int { return maxEndedKeys },
+		collection: "api_keys", counts: "`id` = ?3 OR NOT (" + activeKey + ")",
+		most:    func(Bounds) int { return maxEndedKeys },
 		records: "revoked or expired API keys", remedy: "Delete some",
 	},
 	{
@@ -78,7 +79,8 @@ var bounds = []bound{
 		records: "members", remedy: "Delete some", flag: "maxMembers",
 	},
 	{
-		collection: "tenant_members", counts: "`link` = 1 AND (`expires` = '' OR `expires` > ?2)", most: func(Bounds) int { return maxLinks },
+		collection: "tenant_members", counts: "`link` = 1 AND (`expires` = '' OR `expires` > ?2)",
+		most:    func(Bounds) int { return maxLinks },
 		records: "portal links", remedy: "Revoke some, or wait until they expire",
 	},
 }
@@ -128,12 +130,14 @@ func (b Bounds) CheckArchived(archive sqlite.Reader, tenantID string, now time.T
 		if l.flag == "" {
 			continue
 		}
-		count, err := sqlite.Value[int](archive, "SELECT count(*) FROM ("+l.rows("`archive`.")+")", tenantID, stamp.Stored(now))
+		count, err := sqlite.Value[int](archive,
+			"SELECT count(*) FROM ("+l.rows("`archive`.")+")", tenantID, stamp.Stored(now))
 		if err != nil {
 			return fmt.Errorf("counting %s: %w", l.records, err)
 		}
 		if most := l.most(b); count > most {
-			return fmt.Errorf("the tenant has %d %s, and this installation allows %d: raise --%s for the import", count, l.records, most, l.flag)
+			return fmt.Errorf("the tenant has %d %s, and this installation allows %d: raise --%s for the import",
+				count, l.records, most, l.flag)
 		}
 	}
 	return nil

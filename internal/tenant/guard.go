@@ -24,7 +24,8 @@ func Guard(tx core.App) error {
 	if err != nil {
 		return fmt.Errorf("looking for moving tenants: %w", err)
 	}
-	there, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE `type` = 'trigger' AND `name` = ?)", guardName("INSERT"))
+	there, err := sqlite.Value[bool](reader,
+		"SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE `type` = 'trigger' AND `name` = ?)", guardName("INSERT"))
 	if err != nil {
 		return fmt.Errorf("looking for moving tenants: %w", err)
 	}
@@ -34,7 +35,8 @@ func Guard(tx core.App) error {
 	for event, row := range guards {
 		change := "DROP TRIGGER `" + guardName(event) + "`"
 		if wanted {
-			change = fmt.Sprintf("CREATE TRIGGER `%s` BEFORE %s ON `contacts` WHEN EXISTS (SELECT 1 FROM `_moves` WHERE `tenant` = %s.`tenant` AND `open` = 0) BEGIN "+
+			change = fmt.Sprintf("CREATE TRIGGER `%s` BEFORE %s ON `contacts` "+
+				"WHEN EXISTS (SELECT 1 FROM `_moves` WHERE `tenant` = %s.`tenant` AND `open` = 0) BEGIN "+
 				"SELECT RAISE(ABORT, '%s'); END", guardName(event), event, row, refusal)
 		}
 		if _, err := tx.DB().NewQuery(change).Execute(); err != nil {

@@ -92,7 +92,8 @@ func StateOf(tx sqlite.Reader, id string) (state State, err error) {
 // States returns the states of all tenants that are not open, by id.
 func States(app core.App) (map[string]State, error) {
 	states := map[string]State{}
-	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `tenant`, `state` FROM `_moves`", func(rows *sql.Rows) error {
+	const statesSQL = "SELECT `tenant`, `state` FROM `_moves`"
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), statesSQL, func(rows *sql.Rows) error {
 		var id string
 		var state State
 		err := rows.Scan(&id, &state)
@@ -110,7 +111,8 @@ const pageLasts = time.Minute
 
 // importingSQL reports whether contacts of the tenant ?1 are being imported, or part of a file has been
 // uploaded since ?2.
-const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
+const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` " +
+	"WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
 
 // Freeze closes a tenant for writes in the caller's transaction, and reports whether it was open. Fan out pending
 // events in the same transaction first.
@@ -120,7 +122,9 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 		return false, err
 	}
 	if state == Arriving {
-		return false, errors.New("the tenant has not completely arrived: continue its import with contactbase tenant import --resume")
+		return false, errors.New(
+			"the tenant has not completely arrived: continue its import with contactbase tenant import --resume",
+		)
 	}
 	busy, err := sqlite.Value[bool](sqlite.ReaderOf(tx), importingSQL, id, stamp.Stored(time.Now().Add(-pageLasts)))
 	if err != nil {
@@ -153,10 +157,13 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 			return err
 		}
 		if state == Arriving {
-			return errors.New("the tenant has not completely arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
+			return errors.New("the tenant has not completely arrived: " +
+				"continue its import with contactbase tenant import --resume, or delete the tenant")
 		}
 		changed = state == Frozen
-		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_moves` WHERE `tenant` = ?", Args: []any{id}}}); err != nil {
+		if _, err := sqlite.Run(tx, []sqlite.Statement{
+			{Text: "DELETE FROM `_moves` WHERE `tenant` = ?", Args: []any{id}},
+		}); err != nil {
 			return err
 		}
 		return Guard(tx)
@@ -178,5 +185,8 @@ func ToDrain(tx sqlite.Reader) ([]string, error) {
 
 // Drained returns the statement that records that a frozen tenant has no more deliveries in flight.
 func Drained(id string) sqlite.Statement {
-	return sqlite.Statement{Text: "UPDATE `_moves` SET `step` = 1 WHERE `tenant` = ? AND `state` = 'frozen' AND `step` = 0", Args: []any{id}}
+	return sqlite.Statement{
+		Text: "UPDATE `_moves` SET `step` = 1 WHERE `tenant` = ? AND `state` = 'frozen' AND `step` = 0",
+		Args: []any{id},
+	}
 }

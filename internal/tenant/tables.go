@@ -39,12 +39,16 @@ var Tables = []Table{
 	{Name: "api_keys", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_webhooks", Owners: ofTenant, Secrets: []string{"verifySecret"}, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_requests", Owners: map[string]string{"inbound": "inbound_webhooks"}, Archived: true},
-	{Name: "_inboundPeople", Key: []string{"person", "request"}, Owners: map[string]string{"request": "inbound_requests"}, Archived: true},
-	{Name: "_inboundCrowds", Key: []string{"tenant", "request"}, Owners: map[string]string{"tenant": CollectionName, "request": "inbound_requests"}, Archived: true},
+	{Name: "_inboundPeople", Key: []string{"person", "request"},
+		Owners: map[string]string{"request": "inbound_requests"}, Archived: true},
+	{Name: "_inboundCrowds", Key: []string{"tenant", "request"},
+		Owners: map[string]string{"tenant": CollectionName, "request": "inbound_requests"}, Archived: true},
 	{Name: "_idempotency", Key: []string{"key"}, Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "events", Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "_eventsGone", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger, Archived: true},
-	{Name: "webhooks", Owners: ofTenant, Secrets: []string{"secret", "previousSecret", "olderSecrets", "sealedHeaders"}, Deletion: AsRecords, Archived: true},
+	{Name: "webhooks", Owners: ofTenant,
+		Secrets:  []string{"secret", "previousSecret", "olderSecrets", "sealedHeaders"},
+		Deletion: AsRecords, Archived: true},
 	{Name: "deliveries", Owners: map[string]string{"event": "events", "webhook": "webhooks"}, Archived: true},
 	{Name: "delivery_attempts", Owners: map[string]string{"delivery": "deliveries"}},
 	{Name: "_imports", Key: []string{"id"}, Owners: ofTenant, Deletion: AsRows},
@@ -93,5 +97,6 @@ func (t *Table) DeleteSQL() string {
 	if t.Key != nil {
 		key = "`" + strings.Join(t.Key, "`, `") + "`"
 	}
-	return "DELETE FROM `" + t.Name + "` WHERE (" + key + ") IN (SELECT " + key + " FROM `" + t.Name + "` WHERE `tenant` = ?1 LIMIT ?2)"
+	return "DELETE FROM `" + t.Name + "` WHERE (" + key + ") IN (SELECT " + key +
+		" FROM `" + t.Name + "` WHERE `tenant` = ?1 LIMIT ?2)"
 }

@@ -31,11 +31,13 @@ func (t *Tenant) Name() string { return t.GetString("name") }
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
 
 // ErrNotEnabled means that the tenant does not have API access.
-var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to enable it.")
+var ErrNotEnabled = fault.New(fault.FeatureNotEnabled,
+	"The API is not enabled for this tenant; ask the administrator to enable it.")
 
 // CountryOf returns the two letters of a tenant's country, "" if it has none or there is no such tenant.
 func CountryOf(app core.App, id string) (string, error) {
-	countries, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT `country` FROM `tenants` WHERE `id` = ?", id)
+	countries, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()),
+		"SELECT `country` FROM `tenants` WHERE `id` = ?", id)
 	if err != nil || len(countries) == 0 {
 		return "", err
 	}
@@ -70,7 +72,8 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 			for _, record := range records {
 				ids = append(ids, record.Id)
 			}
-			return nil, fmt.Errorf("%d tenants are named %q; use one of the IDs %s", len(records), idOrName, strings.Join(ids, ", "))
+			return nil, fmt.Errorf("%d tenants are named %q; use one of the IDs %s",
+				len(records), idOrName, strings.Join(ids, ", "))
 		}
 	}
 	t := &Tenant{}
@@ -82,7 +85,8 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 func Keep(record *core.Record) error {
 	before := record.Original().GetString("tenant")
 	if !record.IsNew() && record.GetString("tenant") != before {
-		return validation.Errors{"tenant": validation.NewError("validation_tenant_change", "The tenant cannot be changed. Create a new record instead.")}
+		return validation.Errors{"tenant": validation.NewError("validation_tenant_change",
+			"The tenant cannot be changed. Create a new record instead.")}
 	}
 	return nil
 }

@@ -45,7 +45,9 @@ var template = sync.OnceValues(func() (string, error) {
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		return "", err
 	}
-	for name, db := range map[string]dbx.Builder{"data.db": app.NonconcurrentDB(), "auxiliary.db": app.AuxNonconcurrentDB()} {
+	for name, db := range map[string]dbx.Builder{
+		"data.db": app.NonconcurrentDB(), "auxiliary.db": app.AuxNonconcurrentDB(),
+	} {
 		if _, err := db.NewQuery(fmt.Sprintf("VACUUM INTO '%s'", filepath.Join(copied, name))).Execute(); err != nil {
 			return "", err
 		}
@@ -151,7 +153,9 @@ func Open(tb testing.TB, dir string, woken ...func()) core.App {
 		tb.Fatalf("opening the data directory: %v", err)
 	}
 	tb.Cleanup(func() {
-		err := app.OnTerminate().Trigger(&core.TerminateEvent{App: app}, func(*core.TerminateEvent) error { return app.ResetBootstrapState() })
+		err := app.OnTerminate().Trigger(&core.TerminateEvent{App: app}, func(*core.TerminateEvent) error {
+			return app.ResetBootstrapState()
+		})
 		if err != nil {
 			tb.Errorf("closing the app: %v", err)
 		}

@@ -60,9 +60,8 @@ type Client struct {
 
 // NewClient returns a client that sends the API key.
 func NewClient(tb testing.TB, base, key string) *Client {
-	c := &Client{Base: base, Header: http.Header{}, HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}, TB: tb}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &Client{Base: base, Header: http.Header{}, HTTP: &http.Client{CheckRedirect: stay}, TB: tb}
 	if key != "" {
 		c.Header.Set("X-API-Key", key)
 	}
@@ -93,7 +92,8 @@ func (c *Client) Do(method, path, body string, header ...string) *Answer {
 		c.TB.Fatalf("%s %s: %v", method, path, err)
 	}
 	answer := ReadAnswer(c.TB, response)
-	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") || strings.HasPrefix(path, "/api/integrations/") {
+	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") ||
+		strings.HasPrefix(path, "/api/integrations/") {
 		openapi.ValidateExchange(c.TB, request, []byte(body), response, answer.Body)
 	}
 	return answer

@@ -41,7 +41,9 @@ func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
 // ConnectRecording opens the databases as the program does, and calls record with the text of each statement that a
 // connection of data.db compiles.
 func ConnectRecording(record func(text string)) core.DBConnectFunc {
-	return sqlite.ConnectThrough(sqlite.Normal, func(raw physical.Raw) driver.Conn { return recordingConnection{raw, record} })
+	return sqlite.ConnectThrough(sqlite.Normal, func(raw physical.Raw) driver.Conn {
+		return recordingConnection{raw, record}
+	})
 }
 
 type recordingConnection struct {

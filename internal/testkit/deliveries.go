@@ -50,7 +50,9 @@ func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind
 // Write writes an event about a contact, and returns its id.
 func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
-	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
+	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{
+		"id": contact, "email": "grace@example.com",
+	}}
 	if err := WriteEvent(app, e, time.Now()); err != nil {
 		tb.Fatal(err)
 	}
@@ -89,7 +91,8 @@ type Delivery struct {
 func DeliveryOf(tb testing.TB, app core.App, eventID string) Delivery {
 	tb.Helper()
 	var found Delivery
-	err := app.DB().NewQuery("SELECT * FROM deliveries WHERE event = {:event}").Bind(dbx.Params{"event": eventID}).One(&found)
+	err := app.DB().NewQuery("SELECT * FROM deliveries WHERE event = {:event}").
+		Bind(dbx.Params{"event": eventID}).One(&found)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -99,7 +102,8 @@ func DeliveryOf(tb testing.TB, app core.App, eventID string) Delivery {
 // AddContact adds a contact without an event.
 func AddContact(tb testing.TB, app core.App, tenantID, id string) {
 	tb.Helper()
-	Execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
+	Execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) "+
+		"VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
 		dbx.Params{"id": id, "tenant": tenantID, "at": stamp.Stored(time.Now())})
 }
 

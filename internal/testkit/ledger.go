@@ -77,7 +77,8 @@ func (c ledgerConnection) see(ctx context.Context, query string) error {
 	if _, found := plans.ReasonFor(text); found || len(walks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("find the rows through an index, or add the bound and its test to testkit/plans/walks.txt:\n%s\n\t%s",
+	return fmt.Errorf("find the rows through an index, "+
+		"or add the bound and its test to testkit/plans/walks.txt:\n%s\n\t%s",
 		text, strings.Join(walks, "\n\t"))
 }
 
@@ -104,7 +105,8 @@ var writing sync.Mutex
 func write(folder string, entry plans.Entry) (err error) {
 	writing.Lock()
 	defer writing.Unlock()
-	file, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf("%d.json", os.Getpid())), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf("%d.json", os.Getpid())),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,8 @@ func ofTest() bool {
 		switch {
 		case strings.HasSuffix(frame.File, "_test.go") || strings.Contains(in, "_test."):
 			return true
-		case strings.HasPrefix(in, "internal/sqlite.") || strings.HasPrefix(in, "internal/sqlite/") || strings.Contains(in, "ledgerConnection"):
+		case strings.HasPrefix(in, "internal/sqlite.") ||
+			strings.HasPrefix(in, "internal/sqlite/") || strings.Contains(in, "ledgerConnection"):
 		case in != frame.Function:
 			return strings.Contains(in, "/testkit.") || strings.Contains(in, "/storetest.")
 		}

@@ -21,7 +21,8 @@ func Metrics(tb testing.TB, gatherer prometheus.Gatherer) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			values[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			values[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() +
+				float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	return values

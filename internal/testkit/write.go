@@ -18,14 +18,17 @@ func Create(app core.App, tenantID string, changes contact.Changes) (*contact.Co
 // Update changes a contact like the API does, in the app's transaction if there is one, and reports whether
 // anything changed.
 func Update(app core.App, tenantID, id string, changes contact.Changes) (_ *contact.Contact, changed bool, _ error) {
-	result, err := Commit(app, tenantID, contact.Item{Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Changes: changes})
+	result, err := Commit(app, tenantID,
+		contact.Item{Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Changes: changes})
 	return result.Contact, result.Status == contact.Updated, err
 }
 
 // Upsert creates or changes a contact by its external id like the API does, and reports whether it created it.
 func Upsert(app core.App, tenantID string, changes contact.Changes) (_ *contact.Contact, created bool, _ error) {
 	externalID, _ := changes[contact.ExternalID].(string)
-	result, err := Commit(app, tenantID, contact.Item{Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}}, Changes: changes})
+	result, err := Commit(app, tenantID, contact.Item{
+		Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}}, Changes: changes,
+	})
 	return result.Contact, result.Status == contact.Created, err
 }
 

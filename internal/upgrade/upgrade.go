@@ -124,7 +124,8 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if u.backedUp {
 		return nil
 	}
-	fmt.Fprintf(u.out, "The data directory %s was written by an older version. Making a backup, then upgrading it.\n", u.app.DataDir())
+	fmt.Fprintf(u.out, "The data directory %s was written by an older version. Making a backup, then upgrading it.\n",
+		u.app.DataDir())
 	if u.Running() {
 		fmt.Fprintln(u.out, "Meanwhile, reads are served; writes get 503 and can be retried.")
 	}
@@ -169,7 +170,8 @@ func up(app core.App, migration core.Migration) error {
 		if err := migration.Up(tx); err != nil {
 			return err
 		}
-		_, err := tx.DB().Insert(core.DefaultMigrationsTable, dbx.Params{"file": migration.File, "applied": time.Now().UnixMicro()}).Execute()
+		_, err := tx.DB().Insert(core.DefaultMigrationsTable,
+			dbx.Params{"file": migration.File, "applied": time.Now().UnixMicro()}).Execute()
 		return err
 	})
 	if err != nil {

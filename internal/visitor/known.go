@@ -36,17 +36,20 @@ const (
 	// rememberSQL stores that the account ?1 signed in from ?2 at ?3, while there is such an account. forgetSQL
 	// deletes all but its latest ?2.
 	rememberSQL = "INSERT INTO `_knownAddresses` (`account`, `address`, `seen`) SELECT ?1, ?2, ?3 " +
-		"WHERE EXISTS (SELECT 1 FROM `tenant_members` WHERE `id` = ?1) OR EXISTS (SELECT 1 FROM `_superusers` WHERE `id` = ?1) " +
+		"WHERE EXISTS (SELECT 1 FROM `tenant_members` WHERE `id` = ?1) OR EXISTS " +
+		"(SELECT 1 FROM `_superusers` WHERE `id` = ?1) " +
 		"ON CONFLICT DO UPDATE SET `seen` = excluded.`seen`"
 	forgetSQL = "DELETE FROM `_knownAddresses` WHERE `account` = ?1 AND `address` NOT IN (" +
 		"SELECT `address` FROM `_knownAddresses` WHERE `account` = ?1 ORDER BY `seen` DESC, `address` LIMIT ?2)"
 
-	pruneSQL = "DELETE FROM `_knownAddresses` WHERE (`account`, `address`) IN (SELECT `account`, `address` FROM `_knownAddresses` WHERE `seen` <= ? LIMIT ?)"
+	pruneSQL = "DELETE FROM `_knownAddresses` WHERE (`account`, `address`) IN " +
+		"(SELECT `account`, `address` FROM `_knownAddresses` WHERE `seen` <= ? LIMIT ?)"
 )
 
 // IsKnown reports whether an account has signed in from a network in the last 30 days.
 func IsKnown(app core.App, account *core.Record, network string, now time.Time) (bool, error) {
-	known, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), isKnownSQL, account.Id, digest(account, network), stamp.Stored(now.Add(-KnownFor)))
+	known, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), isKnownSQL,
+		account.Id, digest(account, network), stamp.Stored(now.Add(-KnownFor)))
 	if err != nil {
 		return false, fmt.Errorf("looking for the addresses of an account: %w", err)
 	}
@@ -67,7 +70,9 @@ func Remember(app core.App, account *core.Record, network string, now time.Time)
 
 // Prune deletes up to limit addresses that are no longer known, and returns how many it deleted.
 func Prune(tx core.App, limit int, now time.Time) (int, error) {
-	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stamp.Stored(now.Add(-KnownFor)), limit}}})
+	deleted, err := sqlite.Run(tx, []sqlite.Statement{
+		{Text: pruneSQL, Args: []any{stamp.Stored(now.Add(-KnownFor)), limit}},
+	})
 	if err != nil {
 		return 0, fmt.Errorf("deleting old addresses of sign-ins: %w", err)
 	}

@@ -27,7 +27,8 @@ const (
 
 // reservedHeaders are set by the sender or belong to the connection. Expect would make each delivery wait for a second.
 var reservedHeaders = []string{
-	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Te", "Trailer", "Transfer-Encoding",
+	"Connection", "Content-Encoding", "Content-Length", "Content-Type",
+	"Expect", "Host", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp", "X-Attempt", "X-Delivery", "X-Event",
 	"X-Signature",
 }
@@ -78,7 +79,8 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		return nil, `The headers must be a JSON object of strings, such as {"Authorization": "Bearer …"}.`
 	}
 	if len(sent) > maxHeaders || len(raw) > maxHeadersBytes {
-		return nil, fmt.Sprintf("A webhook can have at most %d headers of its own, %d KiB in total.", maxHeaders, maxHeadersBytes>>10)
+		return nil, fmt.Sprintf("A webhook can have at most %d headers of its own, %d KiB in total.",
+			maxHeaders, maxHeadersBytes>>10)
 	}
 	headers, seen := make(map[string]string, len(sent)), map[string]bool{}
 	for name, value := range sent {
@@ -86,7 +88,8 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		if stays {
 			kept, found := stored[name]
 			if !found {
-				return nil, fmt.Sprintf("The header %q has no stored value: enter its value. A new address removes the stored values.", name)
+				return nil, fmt.Sprintf("The header %q has no stored value: "+
+					"enter its value. A new address removes the stored values.", name)
 			}
 			value = &kept
 		}

@@ -77,7 +77,8 @@ func (s *Secrets) old(app core.App, now time.Time) (old []oldSecret, err error) 
 // no such webhook, and a *fault.Error if the overlap is invalid or too many secrets sign already.
 func RotateSecret(app core.App, webhookID string, overlapHours int, now time.Time) (string, error) {
 	if overlapHours < 0 || overlapHours > OverlapHours {
-		return "", fault.InvalidField("overlapHours", fault.CodeInvalidValue, fmt.Sprintf("must be between 0 and %d", OverlapHours))
+		return "", fault.InvalidField("overlapHours", fault.CodeInvalidValue,
+			fmt.Sprintf("must be between 0 and %d", OverlapHours))
 	}
 	plain := secret.New()
 	err := app.RunInTransaction(func(tx core.App) error {
@@ -106,21 +107,27 @@ func overlapping(app core.App, record *core.Record, overlapHours int, now time.T
 	if overlapHours == 0 {
 		return nil, nil
 	}
-	stored := &Secrets{record.GetString("secret"), record.GetString("previousSecret"), record.GetString("previousSecretUntil"), record.GetString("olderSecrets")}
+	stored := &Secrets{
+		record.GetString("secret"), record.GetString("previousSecret"),
+		record.GetString("previousSecretUntil"), record.GetString("olderSecrets"),
+	}
 	old, err := stored.old(app, now)
 	if err != nil {
 		return nil, err
 	}
 	if len(old) >= maxOldSecrets {
 		first := slices.MinFunc(old, func(a, b oldSecret) int { return stamp.Parse(a.Until).Compare(stamp.Parse(b.Until)) })
-		return nil, fault.New(fault.TooManyRotations, fmt.Sprintf("The secret was not rotated because %d earlier secrets still sign. "+
-			"Rotate it after %s, or with an overlapHours of 0, which ends them all immediately.", len(old), stamp.Show(first.Until)))
+		return nil, fault.New(fault.TooManyRotations, fmt.Sprintf("The secret was not rotated because %d earlier "+
+			"secrets still sign. Rotate it after %s, or with an overlapHours of 0, which ends them all "+
+			"immediately.", len(old), stamp.Show(first.Until)))
 	}
 	plain, err := secret.Open(app, stored.Current)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Insert(old, 0, oldSecret{[]byte(plain), stamp.Stored(now.Add(time.Duration(overlapHours) * time.Hour))}), nil
+	return slices.Insert(
+		old, 0, oldSecret{[]byte(plain), stamp.Stored(now.Add(time.Duration(overlapHours) * time.Hour))},
+	), nil
 }
 
 // setSecrets seals the current secret and old ones, the latest first, and stores them in the record.
@@ -136,7 +143,9 @@ func setSecrets(app core.App, record *core.Record, current string, old []oldSecr
 		}
 		older = string(encoded)
 	}
-	for field, plain := range map[string]string{"secret": current, "previousSecret": string(previous.Plain), "olderSecrets": older} {
+	for field, plain := range map[string]string{
+		"secret": current, "previousSecret": string(previous.Plain), "olderSecrets": older,
+	} {
 		sealed := ""
 		if plain != "" {
 			var err error

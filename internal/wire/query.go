@@ -43,7 +43,9 @@ func isForbiddenControl(r rune) bool { return unicode.IsControl(r) && !unicode.I
 func Integer(s string, minimum int) (int, *fault.Field) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < minimum {
-		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", minimum)}
+		return 0, &fault.Field{
+			Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", minimum),
+		}
 	}
 	return n, nil
 }

@@ -49,7 +49,8 @@ func (r *Reader) count(row xml.StartElement) error {
 		r.row = named
 	}
 	if r.row > maxRows {
-		return fmt.Errorf("the sheet has more than %d rows, blank ones included: delete the rows behind the last contact, or split it", maxRows)
+		return fmt.Errorf("the sheet has more than %d rows, blank ones included: "+
+			"delete the rows behind the last contact, or split it", maxRows)
 	}
 	return nil
 }
@@ -106,7 +107,9 @@ func (r *cellRow) add(column int, text string) {
 		r.refused = &RowError{r.number, fmt.Sprintf("has more than %d KiB: shorten it", maxText>>10)}
 		return
 	case column >= maxCells:
-		r.refused = &RowError{r.number, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells)}
+		r.refused = &RowError{
+			r.number, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells),
+		}
 		return
 	case column >= len(r.cells):
 		r.cells = append(r.cells, make([]string, column+1-len(r.cells))...)

@@ -14,22 +14,30 @@ import (
 )
 
 var (
-	errPart  = fmt.Errorf("the workbook is larger than %d MiB when unpacked: split it, or save the sheet as CSV", maxPart>>20)
+	errPart = fmt.Errorf(
+		"the workbook is larger than %d MiB when unpacked: split it, or save the sheet as CSV", maxPart>>20,
+	)
 	errText  = fmt.Errorf("a cell of the workbook has more than %d KiB: shorten it", maxText>>10)
 	errFiles = errors.New("the workbook contains too many files: copy the sheet into a new workbook")
 
-	errRepeated = errors.New("the cells of the workbook repeat long texts: shorten those that many rows have, or split the workbook")
+	errRepeated = errors.New(
+		"the cells of the workbook repeat long texts: shorten those that many rows have, or split the workbook",
+	)
 
-	errFormats = fmt.Errorf("the workbook has more than %d formats of cells: copy the values into a new workbook", maxFormats)
+	errFormats = fmt.Errorf(
+		"the workbook has more than %d formats of cells: copy the values into a new workbook", maxFormats,
+	)
 )
 
 // damaged returns the error of a part that is not as the standard says. It returns an error of a limit or of
 // the disk unchanged.
 func damaged(err error) error {
-	if errors.Is(err, errPart) || errors.Is(err, errText) || errors.Is(err, errFiles) || errors.Is(err, errEnded) || isDisk(err) {
+	if errors.Is(err, errPart) || errors.Is(err, errText) ||
+		errors.Is(err, errFiles) || errors.Is(err, errEnded) || isDisk(err) {
 		return err
 	}
-	return fmt.Errorf("the workbook is damaged: open it in your spreadsheet program, save it under another name, then import that file (%w)", err)
+	return fmt.Errorf("the workbook is damaged: open it in your spreadsheet program, "+
+		"save it under another name, then import that file (%w)", err)
 }
 
 func isDisk(err error) bool {

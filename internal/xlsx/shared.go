@@ -70,7 +70,9 @@ func readShared(a archive, part string, file *tempfile.File, begin int64) (*shar
 			return nil, err
 		}
 		if s.count == maxShared {
-			return nil, fmt.Errorf("the workbook has more than %d different texts: split it, or save the sheet as CSV", maxShared)
+			return nil, fmt.Errorf(
+				"the workbook has more than %d different texts: split it, or save the sheet as CSV", maxShared,
+			)
 		}
 		text := unescape(item.text)
 		if int(end)+len(text) <= maxFirst {

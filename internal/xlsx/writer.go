@@ -32,13 +32,17 @@ var fixedParts = []struct{ name, content string }{
 		`<Override PartName="/xl/workbook.xml" ContentType="` + types + `sheet.main+xml"/>` +
 		`<Override PartName="/xl/styles.xml" ContentType="` + types + `styles+xml"/>` +
 		`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="` + types + `worksheet+xml"/></Types>`},
-	{"_rels/.rels", `<Relationships xmlns="` + packages + `relationships"><Relationship Id="rId1" Type="` + relations + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+	{"_rels/.rels", `<Relationships xmlns="` + packages + `relationships"><Relationship Id="rId1" Type="` +
+		relations + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 	{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="` + packages + `relationships">` +
 		`<Relationship Id="rId1" Type="` + relations + `/worksheet" Target="worksheets/sheet1.xml"/>` +
 		`<Relationship Id="rId2" Type="` + relations + `/styles" Target="styles.xml"/></Relationships>`},
-	{"xl/workbook.xml", `<workbook ` + mainSpace + ` xmlns:r="` + relations + `"><sheets><sheet name="Contacts" sheetId="1" r:id="rId1"/></sheets></workbook>`},
-	{"xl/styles.xml", `<styleSheet ` + mainSpace + `><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>` +
-		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
+	{"xl/workbook.xml", `<workbook ` + mainSpace + ` xmlns:r="` + relations +
+		`"><sheets><sheet name="Contacts" sheetId="1" r:id="rId1"/></sheets></workbook>`},
+	{"xl/styles.xml", `<styleSheet ` + mainSpace +
+		`><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>` +
+		`<fills count="2"><fill><patternFill patternType="none"/></fill>` +
+		`<fill><patternFill patternType="gray125"/></fill></fills>` +
 		`<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
 		`<cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>` +
@@ -47,7 +51,8 @@ var fixedParts = []struct{ name, content string }{
 
 const (
 	sheetName  = "xl/worksheets/sheet1.xml"
-	sheetBegin = `<worksheet ` + mainSpace + `><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>` +
+	sheetBegin = `<worksheet ` + mainSpace + `><sheetViews><sheetView workbookViewId="0">` +
+		`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>` +
 		`</sheetView></sheetViews><cols><col min="1" max="16384" width="20" style="1" customWidth="1"/></cols><sheetData>`
 	sheetEnd = `</sheetData></worksheet>`
 )
@@ -98,7 +103,8 @@ func (w *Writer) Write(cells []string) error {
 			continue
 		}
 		if len(cell) > maxCharacters && len(utf16.Encode([]rune(cell))) > maxCharacters {
-			return fmt.Errorf("column %s: a cell of a workbook can have at most %d characters: %w", columnName(column), maxCharacters, ErrFull)
+			return fmt.Errorf("column %s: a cell of a workbook can have at most %d characters: %w",
+				columnName(column), maxCharacters, ErrFull)
 		}
 		fmt.Fprintf(w.sheet, `<c r="%s%d" s="1" t="inlineStr"><is><t xml:space="preserve">`, columnName(column), w.row)
 		if err := xml.EscapeText(w.sheet, []byte(escape(cell))); err != nil {

@@ -35,7 +35,9 @@ func ReadError(cause error) error {
 	if known := (*fault.Error)(nil); cause == nil || errors.As(cause, &known) || errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	return &fault.Error{Code: fault.InvalidJSON, Message: "The request body ended early. Send the request again.", Cause: cause}
+	return &fault.Error{
+		Code: fault.InvalidJSON, Message: "The request body ended early. Send the request again.", Cause: cause,
+	}
 }
 
 // ReadJSON reads a body that is one JSON object. Numbers stay json.Number.

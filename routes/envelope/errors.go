@@ -122,7 +122,9 @@ func routerFault(routed *router.ApiError, cause error) *fault.Error {
 	case http.StatusRequestEntityTooLarge:
 		return fault.New(fault.PayloadTooLarge, "The request body is too large.")
 	case http.StatusTooManyRequests:
-		return &fault.Error{Code: fault.RateLimited, Message: "Too many requests. Wait and try again.", RetryAfter: time.Minute}
+		return &fault.Error{
+			Code: fault.RateLimited, Message: "Too many requests. Wait and try again.", RetryAfter: time.Minute,
+		}
 	default:
 		if raw, ok := routed.RawData().(error); ok { // such as a panic with its stack
 			cause = raw
@@ -132,7 +134,8 @@ func routerFault(routed *router.ApiError, cause error) *fault.Error {
 }
 
 func internalFault(cause error) *fault.Error {
-	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. Quote the request ID when you ask for help; the log has the cause.", Cause: cause}
+	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. " +
+		"Quote the request ID when you ask for help; the log has the cause.", Cause: cause}
 }
 
 // Unavailable returns the fault of a request that may be repeated unchanged.
@@ -154,7 +157,9 @@ func TemporaryFault(err error) *fault.Error {
 	case tenant.IsMoving(err):
 		return tenant.ErrMoving
 	case isUnavailable(err):
-		return Unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
+		return Unavailable(
+			"The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err,
+		)
 	default:
 		return nil
 	}
@@ -183,7 +188,8 @@ func WriteFault(e *core.RequestEvent, f *fault.Error) error {
 		Fields    fault.Fields `json:"fields,omitempty"`
 		Results   any          `json:"results,omitempty"`
 	}
-	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requests.ID(e), f.Fields, f.Results}})
+	encoded, err := wire.AppendJSON(nil,
+		map[string]body{"error": {f.Code, f.Message, requests.ID(e), f.Fields, f.Results}})
 	if err != nil {
 		return err
 	}

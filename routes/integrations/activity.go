@@ -30,7 +30,9 @@ func (s *server) landing(e *core.RequestEvent) error {
 		return envelope.WriteData(e, landing)
 	}
 	for _, reason := range s.Reasons() {
-		landing.Problems = append([]overview.Problem{{Kind: overview.NotReady, Name: reason.Check, Detail: reason.Message}}, landing.Problems...)
+		landing.Problems = append([]overview.Problem{
+			{Kind: overview.NotReady, Name: reason.Check, Detail: reason.Message},
+		}, landing.Problems...)
 	}
 	return envelope.WriteData(e, landing)
 }

@@ -93,7 +93,8 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if len(input.Expires) > 0 {
 		rotation.Expires = &time.Time{} // null is never
 		if err := json.Unmarshal(input.Expires, rotation.Expires); err != nil {
-			return fault.InvalidField("expires", fault.CodeInvalidValue, "must be an RFC 3339 time, such as 2027-01-31T12:00:00Z, or null for a key that does not expire")
+			return fault.InvalidField("expires", fault.CodeInvalidValue,
+				"must be an RFC 3339 time, such as 2027-01-31T12:00:00Z, or null for a key that does not expire")
 		}
 	}
 	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), rotation, time.Now())

@@ -65,7 +65,8 @@ func (r *filterRequest) compile() (*filter.Filter, error) {
 // owner returns the id of the tenant whose events the filter is tried on.
 func (r *filterRequest) owner(app core.App) (string, error) {
 	if (r.Tenant == "") == (r.Webhook == "") {
-		return "", fault.InvalidField("tenant", fault.CodeRequired, "must be the ID of a tenant, unless webhook is the ID of a webhook")
+		return "", fault.InvalidField("tenant", fault.CodeRequired,
+			"must be the ID of a tenant, unless webhook is the ID of a webhook")
 	}
 	if r.Webhook != "" {
 		record, err := app.FindRecordById(webhook.CollectionName, r.Webhook)

@@ -72,7 +72,9 @@ func sourceOf(values url.Values) (imports.Source, error) {
 	}
 	var err error
 	if source.Headings, err = strconv.Atoi(text); err != nil || source.Headings < 1 {
-		return source, fault.InvalidParameters(fault.Fields{"headings": {Code: fault.CodeInvalidValue, Message: "must be the number of the row that has the names of the columns"}})
+		return source, fault.InvalidParameters(fault.Fields{"headings": {
+			Code: fault.CodeInvalidValue, Message: "must be the number of the row that has the names of the columns",
+		}})
 	}
 	return source, nil
 }
@@ -114,7 +116,9 @@ func (s *server) checkImport(e *core.RequestEvent) error { return s.beginImport(
 
 func (s *server) startImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Start) }
 
-func (s *server) beginImport(e *core.RequestEvent, begin func(app core.App, id string, choices sheet.Choices) error) error {
+func (s *server) beginImport(
+	e *core.RequestEvent, begin func(app core.App, id string, choices sheet.Choices) error,
+) error {
 	var choices sheet.Choices
 	if err := readAdmin(e, &choices); err != nil {
 		return err
@@ -139,7 +143,9 @@ func (s *server) readRefused(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeSheet(e, "refused", found.Format, func(to io.Writer) error { return imports.WriteRefused(e.App, found.ID, found.Format, to) })
+	return writeSheet(e, "refused", found.Format, func(to io.Writer) error {
+		return imports.WriteRefused(e.App, found.ID, found.Format, to)
+	})
 }
 
 // exportContacts answers with the contacts that the filters select, as a file.
@@ -151,7 +157,9 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	}
 	format, ok := sheet.Formats[cmp.Or(values.Get("format"), "csv")]
 	if !ok {
-		return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv, xlsx or vcf"}})
+		return fault.InvalidParameters(fault.Fields{
+			"format": {Code: fault.CodeInvalidValue, Message: "must be csv, xlsx or vcf"},
+		})
 	}
 	values.Del("tenant")
 	values.Del("format")
@@ -159,7 +167,9 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	if err := audit.Write(e.App, audit.Entry{Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName}); err != nil {
+	if err := audit.Write(e.App, audit.Entry{
+		Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName,
+	}); err != nil {
 		return err
 	}
 	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly), format, func(to io.Writer) error {
@@ -183,7 +193,9 @@ func writeSheet(e *core.RequestEvent, name string, format sheet.Format, write fu
 		defer func() { _ = file.Close() }()
 		err = write(file)
 		if errors.Is(err, xlsx.ErrFull) {
-			return fault.InvalidParameters(fault.Fields{"format": {Code: fault.CodeInvalidValue, Message: "must be csv: " + err.Error()}})
+			return fault.InvalidParameters(fault.Fields{
+				"format": {Code: fault.CodeInvalidValue, Message: "must be csv: " + err.Error()},
+			})
 		}
 		if err != nil {
 			return err

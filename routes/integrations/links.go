@@ -34,7 +34,8 @@ func (s *server) createPortalLink(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return envelope.WriteData(e, map[string]string{"url": link.URL, "token": link.Token, "expires": stamp.Shown(link.Expires), "id": link.ID})
+	return envelope.WriteData(e,
+		map[string]string{"url": link.URL, "token": link.Token, "expires": stamp.Shown(link.Expires), "id": link.ID})
 }
 
 func (s *server) revokePortalLinks(e *core.RequestEvent) error {
@@ -59,7 +60,9 @@ func readLinkOptions(e *core.RequestEvent) (options member.LinkOptions, _ error)
 	if err := readAdmin(e, &input); err != nil {
 		return options, err
 	}
-	options = member.LinkOptions{Role: cmp.Or(input.Role, member.RoleViewer), Name: input.Name, Duration: member.DefaultLinkDuration}
+	options = member.LinkOptions{
+		Role: cmp.Or(input.Role, member.RoleViewer), Name: input.Name, Duration: member.DefaultLinkDuration,
+	}
 	if options.Role != member.RoleViewer && options.Role != member.RoleAdmin {
 		return options, fault.InvalidField("role", fault.CodeInvalidValue, "must be viewer or admin")
 	}
@@ -67,7 +70,8 @@ func readLinkOptions(e *core.RequestEvent) (options member.LinkOptions, _ error)
 		return options, fault.InvalidField("name", fault.CodeTooLong, "must have at most 255 characters")
 	}
 	if input.ExpiresIn != nil {
-		if seconds := *input.ExpiresIn; seconds < int(member.MinLinkDuration.Seconds()) || seconds > int(member.MaxLinkDuration.Seconds()) {
+		if seconds := *input.ExpiresIn; seconds < int(member.MinLinkDuration.Seconds()) ||
+			seconds > int(member.MaxLinkDuration.Seconds()) {
 			return options, fault.InvalidField("expiresIn", fault.CodeInvalidValue, "must be between 300 and 86400 seconds")
 		}
 		options.Duration = time.Duration(*input.ExpiresIn) * time.Second

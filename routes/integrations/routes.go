@@ -41,11 +41,12 @@ const (
 // routes is the route table.
 func (s *server) routes() []route.Route {
 	superusers := scope{}
-	return []route.Route{
+	return append([]route.Route{
 		route.New("POST", "/webhooks/{id}/ping", s.pingWebhook, limited("ping", admins(fromPath(webhooksTable)))),
 		route.New("POST", "/webhooks/{id}/rotate", s.rotateWebhook, admins(fromPath(webhooksTable))),
 		route.New("POST", "/webhooks/{id}/recover", s.recoverWebhook, limited("recover", admins(fromPath(webhooksTable)))),
-		route.New("POST", "/webhooks/preview-filter", s.previewFilter, limited("filter", admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable)))),
+		route.New("POST", "/webhooks/preview-filter", s.previewFilter,
+			limited("filter", admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable)))),
 		route.New("GET", "/webhooks/health", s.webhooksHealth, viewers(fromQuery("ids", webhooksTable))),
 		route.New("GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))),
 		route.New("GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))),
@@ -57,11 +58,13 @@ func (s *server) routes() []route.Route {
 		// the key "unknown" belongs to nobody
 		route.New("GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))),
 		route.New("POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))),
-		route.New("POST", "/inbound/preview", route.WithCurrentFields(s.previewInbound), limited("preview", admins(fromBody("tenant", tenantsTable)))),
+		route.New("POST", "/inbound/preview", route.WithCurrentFields(s.previewInbound),
+			limited("preview", admins(fromBody("tenant", tenantsTable)))),
 		route.New("GET", "/inbound/presets", s.listInboundPresets, viewers()),
 		route.New("GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))),
 		route.New("GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))),
-		route.New("POST", "/inbound/requests/{id}/replay", route.WithCurrentFields(s.replayInbound), admins(fromPath(requestsTable))),
+		route.New("POST", "/inbound/requests/{id}/replay",
+			route.WithCurrentFields(s.replayInbound), admins(fromPath(requestsTable))),
 		route.New("GET", "/contacts/fields", s.listImportFields, viewers()),
 		route.New("GET", "/contacts/filters", s.listFilters, superusers),
 		route.New("POST", "/contacts/filters", s.addFilter, superusers),
@@ -76,12 +79,19 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))),
 		route.New("GET", "/overview", s.landing, viewers()),
 		route.New("GET", "/audit", s.listAudit, admins()),
+		route.New("GET", "/replica", s.replicaStatus, superusers),
+	}, s.tenantRoutes(superusers)...)
+}
+
+func (s *server) tenantRoutes(superusers scope) []route.Route {
+	return []route.Route{
 		route.New("GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))),
 		route.New("GET", "/tenants/{id}/usage", s.tenantUsage, viewers(fromPath(tenantsTable))),
-		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates, limited("duplicates", viewers(fromPath(tenantsTable)))),
-		route.New("POST", "/tenants/{id}/contacts/{contact}/merge", route.WithCurrentFields(s.merge), limited("merge", admins(fromPath(tenantsTable)))),
+		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates,
+			limited("duplicates", viewers(fromPath(tenantsTable)))),
+		route.New("POST", "/tenants/{id}/contacts/{contact}/merge",
+			route.WithCurrentFields(s.merge), limited("merge", admins(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers),
 		route.New("DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers),
-		route.New("GET", "/replica", s.replicaStatus, superusers),
 	}
 }

@@ -64,8 +64,9 @@ func fromQuery(name, table string) reference { return reference{inQuery, name, t
 func fromBody(name, table string) reference  { return reference{inBody, name, table} }
 
 var (
-	errNoRecord     = fault.New(fault.NotFound, "No record has this ID.")
-	errNotSignedIn  = fault.New(fault.Unauthorized, "Sign in as a superuser or as a member of the tenant, and send the token in the Authorization header.")
+	errNoRecord    = fault.New(fault.NotFound, "No record has this ID.")
+	errNotSignedIn = fault.New(fault.Unauthorized,
+		"Sign in as a superuser or as a member of the tenant, and send the token in the Authorization header.")
 	errNotSuperuser = fault.New(fault.Forbidden, "Only a superuser may do this.")
 	errNotAdmin     = fault.New(fault.MissingPermission, "Only members with the role admin may do this.")
 )

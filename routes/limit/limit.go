@@ -102,7 +102,8 @@ func (l *Limits) count(e *core.RequestEvent, caller *credential.Identity, reques
 	case v.byTenant:
 		return rateLimited("The keys of this tenant have together made too many requests.", v.wait)
 	case requests > 1:
-		return rateLimited(fmt.Sprintf("This batch counts as %d requests, and the key has %d left. Wait, or send fewer items.", requests, v.left), v.wait)
+		return rateLimited(fmt.Sprintf("This batch counts as %d requests, "+
+			"and the key has %d left. Wait, or send fewer items.", requests, v.left), v.wait)
 	default:
 		return rateLimited("This key has made too many requests.", v.wait)
 	}
@@ -119,7 +120,8 @@ func (l *Limits) SpendBatch(e *core.RequestEvent, caller *credential.Identity, i
 	if err := l.Spend(e, caller, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key. Send at most %d items per batch; every %d items cost one request.",
+	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key. "+
+		"Send at most %d items per batch; every %d items cost one request.",
 		burst*itemsPerRequest, itemsPerRequest))
 }
 
@@ -149,12 +151,14 @@ func (l *Limits) Receive(e *core.RequestEvent, webhookID string) error {
 
 // Visit counts requests of a member or a portal link.
 func (l *Limits) Visit(ctx context.Context, visitor *core.Record, requests int) error {
-	return countMember(ctx, l.members, subject{visitor.Id, member.TenantOf(visitor)}, Rate{memberRate, memberBurst}, requests)
+	return countMember(ctx, l.members, subject{visitor.Id, member.TenantOf(visitor)},
+		Rate{memberRate, memberBurst}, requests)
 }
 
 // Try counts a costly request of a member or a portal link. Each kind has a limit of its own.
 func (l *Limits) Try(ctx context.Context, visitor *core.Record, kind string) error {
-	return countMember(ctx, l.tries, subject{visitor.Id + " " + kind, member.TenantOf(visitor) + " " + kind}, Rate{tryRate, tryRate}, 1)
+	return countMember(ctx, l.tries, subject{visitor.Id + " " + kind, member.TenantOf(visitor) + " " + kind},
+		Rate{tryRate, tryRate}, 1)
 }
 
 func countMember(ctx context.Context, limits *pair, who subject, rate Rate, requests int) error {

@@ -29,16 +29,18 @@ func main() {
 func check(ctx context.Context, target string) error {
 	system, machine, _ := strings.Cut(target, "/")
 	env := append(os.Environ(), "GOOS="+system, "GOARCH="+machine, "CGO_ENABLED=0")
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", ".")
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", ".")
 	list.Dir, list.Env, list.Stderr = root, env, os.Stderr
 	own, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
 	config := &packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
-		Dir:  root,
-		Env:  env,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
+		Dir: root,
+		Env: env,
 	}
 	checked, err := packages.Load(config, strings.Fields(string(own))...)
 	if err != nil {

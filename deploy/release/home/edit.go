@@ -40,11 +40,18 @@ func (h *Home) edits(root string, names []string) ([]edit, error) {
 	if h.Repository != "" {
 		links = fmt.Sprintf(`  "repository": "git+%s.git",`+"\n"+`  "bugs": "%[1]s/issues",`+"\n", h.Repository)
 	}
-	all := []edit{{regexp.MustCompile(`^clients/typescript/package\.json$`), "license", regexp.MustCompile(`(?m)^(  "license": .*\n)(?:  "(?:repository|bugs)": .*\n)*`), "${1}" + links}}
+	all := []edit{
+		{regexp.MustCompile(`^clients/typescript/package\.json$`), "license",
+			regexp.MustCompile(`(?m)^(  "license": .*\n)(?:  "(?:repository|bugs)": .*\n)*`), "${1}" + links},
+	}
 	for _, name := range []struct{ source, current, files, before, after, with string }{
-		{"go.mod", `(?m)^module (\S+)$`, "", `(^|[^\w./-])`, "(/(?:" + strings.Join(slices.Collect(maps.Keys(folders)), "|") + `)\b)`, h.GoModule},
-		{"go.mod", `(?m)^module (\S+)$`, `go\.mod$|^\.golangci\.yml$`, `(module |pkg: |local-prefixes: \[)`, `([\s,\]])`, h.GoModule},
-		{"clients/typescript/package.json", `"name": "([^"]+)"`, `^(clients/typescript|docs/reference|e2e/testdata/creator)/`, `(")`, `((?:/webhook|/\*)?")`, h.NPMPackage},
+		{"go.mod", `(?m)^module (\S+)$`, "", `(^|[^\w./-])`,
+			"(/(?:" + strings.Join(slices.Collect(maps.Keys(folders)), "|") + `)\b)`, h.GoModule},
+		{"go.mod", `(?m)^module (\S+)$`, `go\.mod$|^\.golangci\.yml$`,
+			`(module |pkg: |local-prefixes: \[)`, `([\s,\]])`, h.GoModule},
+		{"clients/typescript/package.json", `"name": "([^"]+)"`,
+			`^(clients/typescript|docs/reference|e2e/testdata/creator)/`,
+			`(")`, `((?:/webhook|/\*)?")`, h.NPMPackage},
 		{"deploy/container/compose.yaml", `image: (\S+):\$\{VERSION`, "", `(^|[\s"])`, `(:[\d$])`, h.Image},
 	} {
 		content, err := os.ReadFile(filepath.Join(root, name.source))
@@ -56,7 +63,10 @@ func (h *Home) edits(root string, names []string) ([]edit, error) {
 			return nil, fmt.Errorf("%s does not match %s", name.source, name.current)
 		}
 		old := found[1]
-		all = append(all, edit{regexp.MustCompile(name.files), old, regexp.MustCompile(name.before + regexp.QuoteMeta(old) + name.after), "${1}" + name.with + "${2}"})
+		all = append(all, edit{
+			regexp.MustCompile(name.files), old, regexp.MustCompile(name.before + regexp.QuoteMeta(old) + name.after),
+			"${1}" + name.with + "${2}",
+		})
 	}
 	return all, nil
 }

@@ -76,7 +76,8 @@ func update(ctx context.Context, client *contacts.ClientWithResponses, id string
 	if err != nil {
 		return err
 	}
-	if contact := updated.JSON200; contact == nil || contact.Data.Company.MustGet() != "Engines" || !contact.Data.Phone.IsNull() {
+	if contact := updated.JSON200; contact == nil ||
+		contact.Data.Company.MustGet() != "Engines" || !contact.Data.Phone.IsNull() {
 		return fmt.Errorf("%d %s", updated.StatusCode(), updated.Body)
 	}
 	return nil
@@ -97,7 +98,8 @@ func find(ctx context.Context, client *contacts.ClientWithResponses, id string) 
 
 // refuse reads the error of an invalid contact.
 func refuse(ctx context.Context, client *contacts.ClientWithResponses, _ string) error {
-	refused, err := client.CreateContactWithResponse(ctx, nil, contacts.ContactInput{Phone: nullable.NewNullableWithValue("12")})
+	refused, err := client.CreateContactWithResponse(ctx, nil,
+		contacts.ContactInput{Phone: nullable.NewNullableWithValue("12")})
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,10 @@ func (c *config) check(flags *pflag.FlagSet) error {
 
 // checkBounds checks the bounds on the records of a tenant. name returns a setting as errors call it.
 func checkBounds(bounds tenant.Bounds, name func(flag string) string) error {
-	for flag, most := range map[string]int{"maxKeys": bounds.Keys, "maxWebhooks": bounds.Webhooks, "maxInbound": bounds.Inbound, "maxMembers": bounds.Members} {
+	for flag, most := range map[string]int{
+		"maxKeys": bounds.Keys, "maxWebhooks": bounds.Webhooks,
+		"maxInbound": bounds.Inbound, "maxMembers": bounds.Members,
+	} {
 		if most < 1 || most > mostRecords {
 			return fmt.Errorf("%s must be from 1 to %d", name(flag), mostRecords)
 		}
@@ -87,20 +90,24 @@ const encryptionKeyLength = 32
 // checkEncryptionEnv checks the environment variable that PocketBase's flag names, and improves the flag's help.
 // Errors call the setting by the given name.
 func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
-	flag.Usage = "the environment variable with the encryption key of 32 characters; every command needs it\nif the data directory is encrypted (default none)"
+	flag.Usage = "the environment variable with the encryption key of 32 characters; every command needs it\n" +
+		"if the data directory is encrypted (default none)"
 	name := flag.Value.String()
 	if name == "" && flag.Changed {
-		return fmt.Errorf("%s must name an environment variable that holds exactly %d characters", setting, encryptionKeyLength)
+		return fmt.Errorf("%s must name an environment variable that holds exactly %d characters",
+			setting, encryptionKeyLength)
 	}
 	if name == "" {
 		return nil
 	}
 	key, isSet := os.LookupEnv(name)
 	if !isSet {
-		return fmt.Errorf("%s: the environment variable %s is not set; it must hold exactly %d characters", setting, name, encryptionKeyLength)
+		return fmt.Errorf("%s: the environment variable %s is not set; it must hold exactly %d characters",
+			setting, name, encryptionKeyLength)
 	}
 	if len(key) != encryptionKeyLength {
-		return fmt.Errorf("%s: the environment variable %s must hold exactly %d characters, not %d", setting, name, encryptionKeyLength, len(key))
+		return fmt.Errorf("%s: the environment variable %s must hold exactly %d characters, not %d",
+			setting, name, encryptionKeyLength, len(key))
 	}
 	return nil
 }

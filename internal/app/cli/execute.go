@@ -84,7 +84,9 @@ func isCompletion(args []string) bool {
 
 // asksForHelp reports whether the arguments request help or the version.
 func asksForHelp(args []string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg)
+	})
 }
 
 // trackErrors makes the commands remember their first error, which the returned function returns. PocketBase drops

@@ -23,33 +23,59 @@ var forAll = []string{"dir", "encryptionEnv", settings.FileFlag}
 
 func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.String(settings.FileFlag, "", "a YAML file of settings; its keys are the names of the flags (default none)")
-	flags.StringVar(&c.durability, "durability", "full", "what a power cut may lose: full = nothing that was acknowledged, normal = the last commits")
-	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
-	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
-	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
+	flags.StringVar(&c.durability, "durability", "full",
+		"what a power cut may lose: full = nothing that was acknowledged, normal = the last commits")
+	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false,
+		"let webhooks reach private and loopback addresses")
+	flags.Var(&c.webhookAllow, "webhookAllow",
+		"private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
+	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of "+
+		"tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
 	flags.IntVar(&c.bounds.Keys, "maxKeys", tenant.DefaultBounds.Keys, "how many active API keys a tenant may have")
-	flags.IntVar(&c.bounds.Webhooks, "maxWebhooks", tenant.DefaultBounds.Webhooks, "how many webhooks a tenant may have, at most 200")
-	flags.IntVar(&c.bounds.Inbound, "maxInbound", tenant.DefaultBounds.Inbound, "how many inbound webhooks a tenant may have")
-	flags.IntVar(&c.bounds.Members, "maxMembers", tenant.DefaultBounds.Members, "how many members a tenant may have, without portal links")
-	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
+	flags.IntVar(&c.bounds.Webhooks, "maxWebhooks", tenant.DefaultBounds.Webhooks,
+		"how many webhooks a tenant may have, at most 200")
+	flags.IntVar(&c.bounds.Inbound, "maxInbound", tenant.DefaultBounds.Inbound,
+		"how many inbound webhooks a tenant may have")
+	flags.IntVar(&c.bounds.Members, "maxMembers", tenant.DefaultBounds.Members,
+		"how many members a tenant may have, without portal links")
+	flags.IntVar(&c.retentionDays, "retentionDays", 30,
+		"how many days finished events, deliveries and inbound requests are kept")
 	flags.IntVar(&c.auditRetentionDays, "auditRetentionDays", 365, "how many days entries of the audit log are kept")
-	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
-	flags.StringVar(&c.debugAddr, "debugAddr", "", "a loopback address where to serve profiles, such as 127.0.0.1:6060 (default nowhere)")
-	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "the free disk space that /readyz requires and that uploads leave, in MiB")
-	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight, "the maximum of deliveries in flight; at most a quarter of the files that the process may open")
-	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint, "the maximum of deliveries in flight to one webhook")
-	flags.StringVar(&c.nats.URL, "nats", "", "a NATS server, such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
+	flags.StringVar(&c.metricsAddr, "metricsAddr", "",
+		"where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
+	flags.StringVar(&c.debugAddr, "debugAddr", "",
+		"a loopback address where to serve profiles, such as 127.0.0.1:6060 (default nowhere)")
+	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256,
+		"the free disk space that /readyz requires and that uploads leave, in MiB")
+	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight,
+		"the maximum of deliveries in flight; at most a quarter of the files that the process may open")
+	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint,
+		"the maximum of deliveries in flight to one webhook")
+	flags.StringVar(&c.nats.URL, "nats", "",
+		"a NATS server, such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
 	flags.StringVar(&c.nats.Credentials, "natsCreds", "", "a credentials file for NATS (default none)")
-	flags.StringSliceVar(&c.nats.Subjects, "natsSubjects", []string{broker.DefaultSubjects}, "the subjects that webhooks may publish to, with * and >")
-	flags.StringVar(&c.replica.URL, "replica", "", "where serve keeps a copy of the databases: s3://bucket/folder?endpoint=https://… or file:///folder (default nowhere)")
-	mode := (*string)(&c.replica.Mode)
-	flags.StringVar(mode, "replicaMode", "async", "when a write is acknowledged: async = immediately, sync = once the replica has it")
-	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is updated")
-	flags.DurationVar(&c.replica.Timeout, "replicaPatience", 5*time.Second, "how long a response waits for the replica with --replicaMode=sync")
-	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
-	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from an unresponsive one (default never)")
+	flags.StringSliceVar(&c.nats.Subjects, "natsSubjects", []string{broker.DefaultSubjects},
+		"the subjects that webhooks may publish to, with * and >")
+	c.addReplicaFlags(flags)
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
-	flags.TextVar(&c.logLevel, "logLevel", level{slog.LevelInfo}, "the lowest level that serve logs: debug, info, warn or error")
+	flags.TextVar(&c.logLevel, "logLevel", level{slog.LevelInfo},
+		"the lowest level that serve logs: debug, info, warn or error")
+}
+
+// addReplicaFlags adds the flags of the replica and of failover.
+func (c *config) addReplicaFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.replica.URL, "replica", "", "where serve keeps a copy of the databases: "+
+		"s3://bucket/folder?endpoint=https://… or file:///folder (default nowhere)")
+	mode := (*string)(&c.replica.Mode)
+	flags.StringVar(mode, "replicaMode", "async",
+		"when a write is acknowledged: async = immediately, sync = once the replica has it")
+	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is updated")
+	flags.DurationVar(&c.replica.Timeout, "replicaPatience", 5*time.Second,
+		"how long a response waits for the replica with --replicaMode=sync")
+	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, "+
+		"for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
+	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine "+
+		"with the same --replica in s3:// takes over from an unresponsive one (default never)")
 }
 
 // addSettings adds to each command the flags of the settings that it uses. They share their values with

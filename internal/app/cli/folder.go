@@ -16,7 +16,10 @@ import (
 )
 
 // makers are the commands that create a data directory.
-var makers = []string{"contactbase serve", "contactbase " + cmd.DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
+var makers = []string{
+	"contactbase serve", "contactbase " + cmd.DemoName, "contactbase superuser",
+	"contactbase tenant create", "contactbase tenant import",
+}
 
 // checkFolder returns an error if the command would create a data directory that must exist already. It also returns
 // one if the command would run as root and create files that lock out the directory's owner.
@@ -30,7 +33,8 @@ func checkFolder(command *cobra.Command, args []string, dataDir string) error {
 			return err
 		}
 	}
-	if offline || slices.Contains(makers, command.CommandPath()) || command.HasParent() && slices.Contains(makers, command.Parent().CommandPath()) {
+	if offline || slices.Contains(makers, command.CommandPath()) ||
+		command.HasParent() && slices.Contains(makers, command.Parent().CommandPath()) {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +44,8 @@ func checkFolder(command *cobra.Command, args []string, dataDir string) error {
 		if err := backup.CheckFolder(dataDir); err != nil {
 			return err
 		}
-		return fmt.Errorf("%s is not a data directory: it has no data.db; choose another with --dir, or create one with contactbase serve", dataDir)
+		return fmt.Errorf("%s is not a data directory: it has no data.db; "+
+			"choose another with --dir, or create one with contactbase serve", dataDir)
 	}
 	return nil
 }

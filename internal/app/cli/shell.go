@@ -40,7 +40,8 @@ func sayHowToAllow(create func(*cobra.Command, []string) error) func(*cobra.Comm
 	return func(command *cobra.Command, args []string) error {
 		err := create(command, args)
 		if err != nil && strings.HasPrefix(err.Error(), "OTP auth is not enabled") {
-			return fmt.Errorf("%w; turn on OTP in the dashboard, under the collection's options, or set a password with: contactbase superuser upsert", err)
+			return fmt.Errorf("%w; turn on OTP in the dashboard, under the collection's options, "+
+				"or set a password with: contactbase superuser upsert", err)
 		}
 		return err
 	}

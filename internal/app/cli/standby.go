@@ -81,7 +81,8 @@ func answerStandby(r *replica.Replica) http.HandlerFunc {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		if request.URL.Path != health.ReadyPath {
-			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine is the standby of another machine. Retry shortly.","requestId":""}}`)
+			fmt.Fprintln(w, `{"error":{"code":"standby",`+
+				`"message":"This machine is the standby of another machine. Retry shortly.","requestId":""}}`)
 			return
 		}
 		why := "this machine is the standby of another machine"

@@ -15,7 +15,8 @@ import (
 // filterTypes are the types of fields that lists can be filtered by. The first are those of which the fewest contacts
 // usually share a value.
 var filterTypes = []string{
-	core.FieldTypeEmail, core.FieldTypeURL, core.FieldTypeText, core.FieldTypeRelation, core.FieldTypeDate, core.FieldTypeNumber,
+	core.FieldTypeEmail, core.FieldTypeURL, core.FieldTypeText,
+	core.FieldTypeRelation, core.FieldTypeDate, core.FieldTypeNumber,
 	core.FieldTypeSelect, core.FieldTypeBool,
 }
 

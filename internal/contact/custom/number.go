@@ -16,8 +16,11 @@ import (
 // Numbers inside objects and arrays are part of a text and keep their spelling.
 
 var (
-	errNumberTooLarge = &fault.Field{Code: fault.CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308"}
-	errNumberInexact  = &fault.Field{Code: fault.CodeInvalidType, Message: "must be a number that can be stored without rounding, for example one with at most 15 significant digits"}
+	errNumberTooLarge = &fault.Field{
+		Code: fault.CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308",
+	}
+	errNumberInexact = &fault.Field{Code: fault.CodeInvalidType, Message: "must be a number " +
+		"that can be stored without rounding, for example one with at most 15 significant digits"}
 )
 
 // storedNumber returns the JSON of a number as SQLite stores it: a 64-bit integer or a double. An infinity is the

@@ -43,7 +43,8 @@ func MayBeOutdated(app core.App, err error) bool {
 		faults = wrong.Fields
 	} else if !errors.As(err, &faults) {
 		text := err.Error() // SQLite has the same code for these as for any other error in a statement
-		return strings.Contains(text, "no such column") || strings.Contains(text, "has no column named") || strings.Contains(text, "no such table")
+		return strings.Contains(text, "no such column") ||
+			strings.Contains(text, "has no column named") || strings.Contains(text, "no such table")
 	}
 	for _, wrong := range faults {
 		if wrong.Code == fault.CodeUnknownField {

@@ -20,7 +20,8 @@ import (
 // could find out which ids others have, and the deletion of another tenant's row would affect its contacts.
 
 // ErrNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
-var ErrNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
+var ErrNoSuchRow = validation.NewError("validation_missing_rel_records",
+	"Failed to find all relation records with the provided ids")
 
 // CheckOwner returns the errors in a record's field if it is a relation and leads to a row of another tenant. IDs
 // that are stored already are not checked, so that they do not prevent other changes.
@@ -36,7 +37,8 @@ func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	err = RetryOutdated(app, func(app core.App) error {
 		target, err := app.FindCachedCollectionByNameOrId(relation.CollectionId)
 		if err == nil {
-			wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)
+			wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation,
+				target, record.Collection(), record.GetString("tenant"), ids)
 		}
 		return err
 	})
@@ -56,7 +58,9 @@ func Added(ids []string, stored any) []string {
 type Collections map[string]*core.Collection
 
 // Targets returns the collections to which relations among the fields lead, without those that no longer exist.
-func Targets(fields []core.Field, find func(nameOrID string) (*core.Collection, error)) (targets Collections, err error) {
+func Targets(
+	fields []core.Field, find func(nameOrID string) (*core.Collection, error),
+) (targets Collections, err error) {
 	for _, field := range fields {
 		relation, ok := field.(*core.RelationField)
 		if !ok {
@@ -79,14 +83,17 @@ func Targets(fields []core.Field, find func(nameOrID string) (*core.Collection, 
 
 // CheckRows returns the errors in the IDs of a relation of the contacts: rows of the target that do not exist, or
 // belong to another tenant. The target is nil if the collection no longer exists.
-func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
+func CheckRows(
+	tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string,
+) (wrong, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	if target == nil {
 		return ErrNoSuchRow, nil
 	}
-	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{sqlite.List(ids)}
+	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))",
+		[]any{sqlite.List(ids)}
 	if owned := OwnedBy(contacts, target, "?2"); owned != "" {
 		query, args = query+" AND "+owned, append(args, tenantID)
 	}

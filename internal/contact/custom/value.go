@@ -45,7 +45,9 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 		if field.Type() == core.FieldTypeDate {
 			return dateValue(v)
 		}
-		if !list && !slices.Contains([]string{core.FieldTypeBool, core.FieldTypeNumber, core.FieldTypeGeoPoint}, field.Type()) {
+		if !list && !slices.Contains(
+			[]string{core.FieldTypeBool, core.FieldTypeNumber, core.FieldTypeGeoPoint}, field.Type(),
+		) {
 			return v, nil
 		}
 	case []any:
@@ -57,7 +59,9 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 			return finite(v)
 		}
 	}
-	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of type " + field.Type()}
+	return nil, &fault.Field{
+		Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of type " + field.Type(),
+	}
 }
 
 // finite returns decoded JSON, unless it contains a number beyond a double.

@@ -45,7 +45,8 @@ type remark struct {
 func (i *Import) readPage(app core.App, from int) (*page, error) {
 	p, encoded, numbers, remarks := &page{from: from, notes: map[int][]string{}}, "", "", ""
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
-		"SELECT `first`, `rows`, `numbers`, `remarks` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
+		"SELECT `first`, `rows`, `numbers`, `remarks` FROM `_importRows` "+
+			"WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
 		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded, &numbers, &remarks) }, i.ID, from)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
@@ -53,7 +54,10 @@ func (i *Import) readPage(app core.App, from int) (*page, error) {
 	if encoded == "" {
 		return nil, nil
 	}
-	if err := errors.Join(json.Unmarshal([]byte(encoded), &p.cells), json.Unmarshal([]byte(numbers), &p.numbers), json.Unmarshal([]byte(remarks), &p.read)); err != nil {
+	if err := errors.Join(
+		json.Unmarshal([]byte(encoded), &p.cells),
+		json.Unmarshal([]byte(numbers), &p.numbers), json.Unmarshal([]byte(remarks), &p.read),
+	); err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
 	if from-p.first >= len(p.cells) {
@@ -91,7 +95,8 @@ func (p *page) parse(app core.App, i *Import) error {
 func (i *Import) belowNoHeading(cells []string) []string {
 	for at, column := range i.Columns {
 		if column == "" && i.Mapping[at] == "" && strings.TrimSpace(cells[at]) != "" {
-			return []string{fmt.Sprintf("%s, below an empty heading, is left out", strconv.Quote(sheet.Cut(cells[at], longestValue)))}
+			return []string{fmt.Sprintf("%s, below an empty heading, is left out",
+				strconv.Quote(sheet.Cut(cells[at], longestValue)))}
 		}
 	}
 	return nil
@@ -126,7 +131,8 @@ func (i *Import) apply(ctx context.Context, app core.App, chunks *sqlite.Chunks)
 // applyChunk applies up to limit rows of a page in the transaction of tx, and returns how many. It ends with the row
 // after which due reports true. Only one of the processes that work on the import finds it at the position.
 func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() bool) (taken int, err error) {
-	const isCurrent = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'running' AND `position` = ? " +
+	const isCurrent = "SELECT EXISTS (SELECT 1 FROM `_imports` " +
+		"WHERE `id` = ? AND `status` = 'running' AND `position` = ? " +
 		"AND " + isEnabled + ")"
 	current, err := sqlite.Value[bool](sqlite.ReaderOf(tx), isCurrent, i.ID, p.from+begun)
 	if err != nil {
@@ -145,12 +151,16 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() b
 		return 0, err
 	}
 	statements := []sqlite.Statement{{
-		Text: "UPDATE `_imports` SET `position` = `position` + ?, `updated` = ?, `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
-			"`rowsRefused` = `rowsRefused` + ?, `rowsSkipped` = `rowsSkipped` + ?, `rowsRepeated` = `rowsRepeated` + ?, `warnings` = `warnings` + ? WHERE `id` = ?",
+		Text: "UPDATE `_imports` SET `position` = `position` + ?, `updated` = ?, `rowsCreated` = " +
+			"`rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
+			"`rowsRefused` = `rowsRefused` + ?, `rowsSkipped` = `rowsSkipped` + ?, " +
+			"`rowsRepeated` = `rowsRepeated` + ?, `warnings` = `warnings` + ? WHERE `id` = ?",
 		Args: append(append([]any{taken, stamp.Stored(time.Now())}, written.args()...), i.ID),
 	}}
 	if begun+taken == len(p.items) {
-		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
+		statements = append(statements, sqlite.Statement{
+			Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first},
+		})
 	}
 	inserts, err := i.inserts(written)
 	if err != nil {
@@ -169,7 +179,9 @@ type outcome struct {
 
 // outcome returns the outcome of some rows of a page. repeats returns the earlier rows that have changed contacts,
 // and keeps the rows of these.
-func (i *Import) outcome(p *page, begun int, results []contact.Result, repeats func(rows map[string]int) (map[string]int, error)) (o outcome, err error) {
+func (i *Import) outcome(
+	p *page, begun int, results []contact.Result, repeats func(rows map[string]int) (map[string]int, error),
+) (o outcome, err error) {
 	rows := map[string]int{}
 	for n, result := range results {
 		if c := result.Contact; c != nil && rows[c.ID] == 0 {
@@ -237,7 +249,8 @@ func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 			return nil, err
 		}
 		statements = append(statements, sqlite.Statement{
-			Text: "INSERT OR REPLACE INTO `_importRefusals` (`import`, `row`, `tenant`, `cells`, `reason`, `fields`) VALUES (?, ?, ?, ?, ?, ?)",
+			Text: "INSERT OR REPLACE INTO `_importRefusals` (`import`, `row`, " +
+				"`tenant`, `cells`, `reason`, `fields`) VALUES (?, ?, ?, ?, ?, ?)",
 			Args: []any{i.ID, refusal.Row, i.Tenant, string(cells), refusal.Reason, string(fields)},
 		})
 	}
@@ -248,7 +261,8 @@ func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 func (i *Import) end(app core.App) error {
 	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = 'done', `samples` = '[]', `updated` = ? WHERE `id` = ? AND `status` = 'running' AND `position` = ?",
+			Text: "UPDATE `_imports` SET `status` = 'done', `samples` = '[]', `updated` = ? " +
+				"WHERE `id` = ? AND `status` = 'running' AND `position` = ?",
 			Args: []any{stamp.Stored(time.Now()), i.ID, i.Position},
 		}}, nil
 	})

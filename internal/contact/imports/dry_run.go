@@ -38,7 +38,8 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 		return nil, err
 	}
 	return &dryRun{
-		Import: i, app: app, run: run, stored: i.Position, rows: map[string]int{}, counts: Counts{Warnings: i.columnWarnings()},
+		Import: i, app: app, run: run, stored: i.Position,
+		rows: map[string]int{}, counts: Counts{Warnings: i.columnWarnings()},
 	}, nil
 }
 
@@ -93,8 +94,10 @@ func (d *dryRun) repeats(rows map[string]int) (map[string]int, error) {
 
 // stillSQL reports whether nobody has started, cancelled or checked the import meanwhile, and its tenant still has API
 // access.
-const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE " + isEnabled + " AND `id` = ? AND `status` = 'checking' " +
-	"AND `position` = ? AND `mapping` = ? AND `match` = ? AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
+const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE " + isEnabled +
+	" AND `id` = ? AND `status` = 'checking' " +
+	"AND `position` = ? AND `mapping` = ? AND `match` = ? " +
+	"AND `existing` = ? AND `new` = ? AND `country` = ? AND `strict` = ?)"
 
 // estimate is the note of an import whose check is not exact.
 const estimate = "the rows create or change more contacts than a dry run remembers, so its counts are estimates"
@@ -125,12 +128,14 @@ func (d *dryRun) store(status Status) error {
 	}
 	d.counts.addAll(d.found.Counts)
 	_, err = sqlite.Write(d.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored, string(mapping), d.Match, d.Existing, d.New, d.Country, d.Strict)
+		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored,
+			string(mapping), d.Match, d.Existing, d.New, d.Country, d.Strict)
 		if err == nil && !still {
 			err = errMoved
 		}
 		return append([]sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, `rowsSkipped` = ?, `rowsRepeated` = ?, `warnings` = ?, " +
+			Text: "UPDATE `_imports` SET `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, " +
+				"`rowsRefused` = ?, `rowsSkipped` = ?, `rowsRepeated` = ?, `warnings` = ?, " +
 				"`status` = ?, `position` = ?, `updated` = ? WHERE `id` = ?",
 			Args: append(d.counts.args(), string(status), d.position, stamp.Stored(time.Now()), d.ID),
 		}}, statements...), err

@@ -175,7 +175,9 @@ func (w *worker) waiting() (map[string][]string, error) {
 		if l.running || l.check == nil && underWay < maxChecks {
 			continue
 		}
-		found[tenant] = slices.DeleteFunc(ids, func(id string) bool { return checks[id] && (l.check == nil || id != l.check.ID) })
+		found[tenant] = slices.DeleteFunc(ids, func(id string) bool {
+			return checks[id] && (l.check == nil || id != l.check.ID)
+		})
 	}
 	return found, nil
 }

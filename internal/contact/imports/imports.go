@@ -107,8 +107,10 @@ type FieldRefusal struct {
 	Message string `json:"message"`
 }
 
-const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, " +
-	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, `rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
+const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, " +
+	"`match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, " +
+	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
+	"`rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
 	"`created`, `updated`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
@@ -137,10 +139,13 @@ func List(app core.App, tenantID string) ([]*Import, error) {
 
 func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
-	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
+	text := "SELECT " + importColumns + " FROM `_imports` WHERE " + where
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), text, func(rows *sql.Rows) error {
 		i, columns, mapping, samples, separator, above, remarks := &Import{}, "", "", "", "", "", ""
-		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks,
-			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
+		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping,
+			&i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks,
+			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated,
+			&i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
 			&i.Created, &i.Updated); err != nil {
 			return err
 		}
@@ -150,7 +155,8 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		}
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
-		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
+		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns),
+			json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
 			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
 		for _, text := range i.Mapping.Remarks(i.Columns) {
@@ -166,7 +172,8 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	return found, nil
 }
 
-const refusalsSQL = "SELECT `row`, `reason`, `cells`, `fields` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
+const refusalsSQL = "SELECT `row`, `reason`, `cells`, `fields` " +
+	"FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
 
 // refusals returns up to limit refusals of an import after a row.
 func refusals(app core.App, id string, after, limit int) (found []Refusal, err error) {
@@ -200,13 +207,17 @@ func Start(app core.App, id string, choices sheet.Choices) error {
 		if err != nil {
 			return err
 		}
-		return audit.Write(tx, audit.Entry{Tenant: started.Tenant, Action: audit.Imported, Collection: contact.CollectionName, Record: id})
+		return audit.Write(tx, audit.Entry{
+			Tenant: started.Tenant, Action: audit.Imported, Collection: contact.CollectionName, Record: id,
+		})
 	})
 }
 
 // beginSQL begins with the first row. Nothing is left of a check then.
-const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `existing` = ?, `new` = ?, `country` = ?, `strict` = ?, `position` = 0, " +
-	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, `rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
+const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, " +
+	"`existing` = ?, `new` = ?, `country` = ?, `strict` = ?, `position` = 0, " +
+	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, " +
+	"`rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
 	"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')"
 
 // begin begins with the first row. It uses the suggested mapping if the choices have none, and the tenant's country if
@@ -238,7 +249,10 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		const isFirst = " WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)"
 		return []sqlite.Statement{
-			{Text: beginSQL, Args: []any{string(status), string(mapping), choices.Match, choices.Existing, choices.New, choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), id}},
+			{Text: beginSQL, Args: []any{
+				string(status), string(mapping), choices.Match, choices.Existing, choices.New,
+				choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), id,
+			}},
 			{Text: "DELETE FROM `_importRefusals`" + isFirst, Args: []any{id}},
 			{Text: "DELETE FROM `_importNotes`" + isFirst, Args: []any{id}},
 		}, nil
@@ -267,7 +281,8 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	}
 	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), `samples` = '[]', `updated` = ? " +
+			Text: "UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), " +
+				"`samples` = '[]', `updated` = ? " +
 				"WHERE `id` = ? AND `status` NOT IN ('done', 'cancelled', 'dryRun')",
 			Args: []any{stamp.Stored(time.Now()), id},
 		}}, nil

@@ -23,7 +23,8 @@ const MaxNotes = 1_000
 
 // Notes returns up to limit notes of an import, the first ones.
 func Notes(app core.App, id string, limit int) (found []Note, err error) {
-	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `row`, `text` FROM `_importNotes` WHERE `import` = ? ORDER BY `row`, `text` LIMIT ?", func(rows *sql.Rows) error {
+	const notesSQL = "SELECT `row`, `text` FROM `_importNotes` WHERE `import` = ? ORDER BY `row`, `text` LIMIT ?"
+	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), notesSQL, func(rows *sql.Rows) error {
 		note := Note{}
 		err := rows.Scan(&note.Row, &note.Text)
 		found = append(found, note)
@@ -83,7 +84,9 @@ func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int,
 			return nil, err
 		}
 		earlier := map[string]int{}
-		err = sqlite.Each(sqlite.ReaderOf(tx), "SELECT `contact`, `row` FROM `_importContacts` WHERE `import` = ? AND `contact` IN (SELECT `key` FROM json_each(?))", func(rows *sql.Rows) error {
+		const earlierSQL = "SELECT `contact`, `row` FROM `_importContacts` " +
+			"WHERE `import` = ? AND `contact` IN (SELECT `key` FROM json_each(?))"
+		err = sqlite.Each(sqlite.ReaderOf(tx), earlierSQL, func(rows *sql.Rows) error {
 			contact, row := "", 0
 			err := rows.Scan(&contact, &row)
 			earlier[contact] = row
@@ -91,7 +94,8 @@ func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int,
 		}, i.ID, string(encoded))
 		if err == nil {
 			_, err = sqlite.Run(tx, []sqlite.Statement{{
-				Text: "INSERT OR IGNORE INTO `_importContacts` (`import`, `tenant`, `contact`, `row`) SELECT ?, ?, `key`, `value` FROM json_each(?)",
+				Text: "INSERT OR IGNORE INTO `_importContacts` (`import`, `tenant`, `contact`, `row`) " +
+					"SELECT ?, ?, `key`, `value` FROM json_each(?)",
 				Args: []any{i.ID, i.Tenant, string(encoded)},
 			}})
 		}

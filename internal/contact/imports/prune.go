@@ -43,7 +43,8 @@ func findSQL(table, condition string) string {
 // pruneSQL deletes up to ?2 rows of the imports ?1, if they are still not needed.
 func pruneSQL(table, condition string) string {
 	return strings.NewReplacer("{table}", "`"+table+"`", "{condition}", condition).Replace(
-		"DELETE FROM {table} WHERE rowid IN (SELECT r.rowid FROM json_each(?1) j LEFT JOIN `_imports` i ON i.`id` = j.`value` " +
+		"DELETE FROM {table} WHERE rowid IN " +
+			"(SELECT r.rowid FROM json_each(?1) j LEFT JOIN `_imports` i ON i.`id` = j.`value` " +
 			"CROSS JOIN {table} r ON r.`import` = j.`value` WHERE i.`id` IS NULL OR {condition} LIMIT ?2)")
 }
 

@@ -20,7 +20,8 @@ const (
 )
 
 // usedSQL returns how many bytes the imports of the tenant ?1 count. Of one that has ended, only the refusals are left.
-const usedSQL = "SELECT coalesce(sum(?2 + iif(`status` IN ('done', 'cancelled', 'dryRun'), `bytes` * `rowsRefused` / max(`total`, 1), `bytes`)), 0) FROM `_imports` WHERE `tenant` = ?1"
+const usedSQL = "SELECT coalesce(sum(?2 + iif(`status` IN ('done', 'cancelled', 'dryRun'), " +
+	"`bytes` * `rowsRefused` / max(`total`, 1), `bytes`)), 0) FROM `_imports` WHERE `tenant` = ?1"
 
 // Used returns how many bytes the imports of the tenant count.
 func Used(tx sqlite.Reader, tenantID string) (int64, error) {
@@ -45,7 +46,8 @@ func checkQuota(tx sqlite.Reader, tenantID string, quota int64) error {
 		return err
 	}
 	if used >= quota {
-		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The imports of this tenant take more than %d MiB. Start or cancel those that wait, and upload the file again.", quota>>20))
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The imports of this tenant take more than %d MiB. "+
+			"Start or cancel those that wait, and upload the file again.", quota>>20))
 	}
 	return nil
 }

@@ -25,7 +25,9 @@ func (i *Import) refusal(p *page, n int, wrong *fault.Error) Refusal {
 	}
 	refused.Reason, refused.Fields = wrong.Fields.Error(), map[string]FieldRefusal{}
 	for name, field := range wrong.Fields {
-		refused.Fields[name] = FieldRefusal{Value: sheet.Cut(i.Mapping.Value(name, refused.cells), longestValue), Message: field.Message}
+		refused.Fields[name] = FieldRefusal{
+			Value: sheet.Cut(i.Mapping.Value(name, refused.cells), longestValue), Message: field.Message,
+		}
 	}
 	return refused
 }
@@ -47,7 +49,9 @@ func WriteRefused(app core.App, id string, format sheet.Format, to io.Writer) er
 			return err
 		}
 		for _, refusal := range refused {
-			if err := writer.Write(append(sheet.Pad(refusal.cells, len(i.Columns)), refusal.Reason, strconv.Itoa(refusal.Row))); err != nil {
+			if err := writer.Write(
+				append(sheet.Pad(refusal.cells, len(i.Columns)), refusal.Reason, strconv.Itoa(refusal.Row)),
+			); err != nil {
 				return err
 			}
 			last = refusal.Row

@@ -78,7 +78,8 @@ func Open(ctx context.Context, app core.App, source Source, known []string, from
 	if err != nil {
 		return nil, err
 	}
-	reader, err := sheet.NewReader(ctx, from, app.DataDir(), sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown})
+	reader, err := sheet.NewReader(ctx, from, app.DataDir(),
+		sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown})
 	if err != nil {
 		return nil, unreadable(ctx, err)
 	}
@@ -99,20 +100,25 @@ func (f *File) Store(ctx context.Context, app core.App, tenantID string) (*Impor
 }
 
 func (f *File) store(ctx context.Context, app core.App, tenantID string, quota int64) (*Import, error) {
-	s := &storage{ctx: ctx, app: app, File: f, quota: quota, id: recordid.New(time.Now()), tenant: tenantID, page: page{read: map[int]remark{}}}
+	s := &storage{
+		ctx: ctx, app: app, File: f, quota: quota, id: recordid.New(time.Now()),
+		tenant: tenantID, page: page{read: map[int]remark{}},
+	}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
 	if err := s.rows(); err != nil {
 		// without the rows at once: a file that ends badly would not count for the quota, and its rows would
 		// stay until retention
-		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id), deleteUnneeded(context.Background(), app))
+		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id),
+			deleteUnneeded(context.Background(), app))
 	}
 	samples, err := json.Marshal(s.samples)
 	if err != nil {
 		return nil, err
 	}
-	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `updated` = ? WHERE `id` = ?", string(samples), stamp.Stored(time.Now()), s.id)
+	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `updated` = ? WHERE `id` = ?",
+		string(samples), stamp.Stored(time.Now()), s.id)
 	if err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
@@ -129,7 +135,8 @@ func unreadable(ctx context.Context, err error) error {
 	}
 	reason := "cannot be read: " + err.Error()
 	return &fault.Error{
-		Code: fault.ValidationFailed, Message: "The file " + reason + ".", Fields: fault.Fields{"file": {Code: fault.CodeInvalidValue, Message: reason}}, Cause: err,
+		Code: fault.ValidationFailed, Message: "The file " + reason + ".",
+		Fields: fault.Fields{"file": {Code: fault.CodeInvalidValue, Message: reason}}, Cause: err,
 	}
 }
 
@@ -162,8 +169,10 @@ func (s *storage) begin() error {
 	separator := strings.Trim(string(s.Format), "\x00")
 	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `headings`, `created`, `updated`, `columns`, `mapping`, `above`, `remarks`, `bytes`) " +
-				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, length(?9) + length(?11) FROM `tenants` WHERE `id` = ?2",
+			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, " +
+				"`headings`, `created`, `updated`, `columns`, `mapping`, `above`, `remarks`, `bytes`) " +
+				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, length(?9) + length(?11) " +
+				"FROM `tenants` WHERE `id` = ?2",
 			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now}, lists...),
 		}}, s.checkQuota(tx)
 	})
@@ -174,7 +183,8 @@ func (s *storage) begin() error {
 }
 
 // stillStoringSQL reports whether the import ?1 and its tenant still exist.
-const stillStoringSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` i JOIN `tenants` t ON t.`id` = i.`tenant` WHERE i.`id` = ?1)"
+const stillStoringSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` i " +
+	"JOIN `tenants` t ON t.`id` = i.`tenant` WHERE i.`id` = ?1)"
 
 // mayStore returns an error if the import or its tenant was deleted meanwhile, or the tenant's imports
 // exceed the quota.
@@ -248,8 +258,11 @@ func (s *storage) storePage() error {
 	_, err = sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
 			// the time shows that it is still being stored
-			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?", Args: []any{bytes, s.total + len(p.cells), stamp.Stored(time.Now()), s.id}},
-			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`, `remarks`) VALUES (?, ?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(rows), string(numbers), string(remarks)}},
+			{Text: "UPDATE `_imports` SET `bytes` = `bytes` + ?, `total` = ?, `updated` = ? WHERE `id` = ?",
+				Args: []any{bytes, s.total + len(p.cells), stamp.Stored(time.Now()), s.id}},
+			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`, `remarks`) " +
+				"VALUES (?, ?, ?, ?, ?, ?)",
+				Args: []any{s.id, s.total, s.tenant, string(rows), string(numbers), string(remarks)}},
 		}, s.mayStore(tx)
 	})
 	s.total += len(p.cells)

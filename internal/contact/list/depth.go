@@ -46,7 +46,9 @@ func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, err
 
 // pageFrom returns the page at the offset of the query, which is after a position of the same list, and the position
 // where the page begins, without a cursor if it is not worth remembering.
-func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from position) (page *Page, reached position, err error) {
+func (r *Reader) pageFrom(
+	app core.App, tenantID string, q Query, from position,
+) (page *Page, reached position, err error) {
 	q.Cursor, q.Offset = from.cursor, q.Offset-from.rank
 	if q.Offset <= nearby {
 		page, err = r.read(app, tenantID, q)

@@ -31,15 +31,18 @@ type comparison struct {
 
 var comparisons = map[string]comparison{
 	"email": {
-		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`", key: "r.`email`", second: "''", age: "''", member: "r.`seq`",
+		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`",
+		key:   "r.`email`", second: "''", age: "''", member: "r.`seq`",
 		contacts: "`_contactSearch` r ON r.`seq` = j.`value` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
 	},
 	"phone": {
-		index: "`contacts` r INDEXED BY `idx_contacts_phone`", key: "r.`phone`", second: "''", age: "r.`created` || r.`id`", member: "r.rowid",
+		index: "`contacts` r INDEXED BY `idx_contacts_phone`", key: "r.`phone`",
+		second: "''", age: "r.`created` || r.`id`", member: "r.rowid",
 		contacts: "`contacts` c ON c.rowid = j.`value`",
 	},
 	"name": {
-		index: "`contacts` r INDEXED BY `idx_contacts_name`", key: "r.`name` COLLATE NOCASE", second: "r.`company`", age: "r.`created` || r.`id`",
+		index: "`contacts` r INDEXED BY `idx_contacts_name`",
+		key:   "r.`name` COLLATE NOCASE", second: "r.`company`", age: "r.`created` || r.`id`",
 		member: "r.rowid", contacts: "`contacts` c ON c.rowid = j.`value`",
 	},
 }
@@ -48,12 +51,14 @@ var comparisons = map[string]comparison{
 // them if that is NULL. SQLite sorts nothing, so that a page takes as long as the rows that it reads.
 func (c comparison) rowsSQL() string {
 	return "SELECT " + c.key + ", " + c.second + ", " + c.age + ", " + c.member + " FROM " + c.index +
-		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key + " >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " COLLATE NOCASE > ?3)" +
+		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key +
+		" >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " COLLATE NOCASE > ?3)" +
 		" ORDER BY " + c.key
 }
 
 func (c comparison) contactsSQL(columns string) string {
-	return "SELECT " + columns + " FROM json_each(?2) j CROSS JOIN " + c.contacts + " WHERE c.`tenant` = ?1 ORDER BY j.`key`"
+	return "SELECT " + columns + " FROM json_each(?2) j CROSS JOIN " + c.contacts +
+		" WHERE c.`tenant` = ?1 ORDER BY j.`key`"
 }
 
 // DuplicatesQuery is a checked request for a page of groups of duplicates.
@@ -96,7 +101,9 @@ func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 	if text := values.Get("cursor"); text != "" {
 		decoded, err := base64.RawURLEncoding.DecodeString(text)
 		if err != nil || json.Unmarshal(decoded, &q.after) != nil || q.after.By != by {
-			faults["cursor"] = fault.Field{Code: fault.CodeInvalidValue, Message: "must be next of an earlier response with the same by"}
+			faults["cursor"] = fault.Field{
+				Code: fault.CodeInvalidValue, Message: "must be next of an earlier response with the same by",
+			}
 		}
 	}
 	if text := values.Get("limit"); text != "" {

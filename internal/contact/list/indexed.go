@@ -119,7 +119,8 @@ func (f FilterField) read(into *Filter, s string) (wrong *fault.Field) {
 }
 
 func needsIndex(field string) *fault.Field {
-	return &fault.Field{Code: fault.CodeInvalidValue, Message: "needs an index, which an administrator adds with \"contactbase contact index " + field +
+	return &fault.Field{Code: fault.CodeInvalidValue, Message: "needs an index, " +
+		"which an administrator adds with \"contactbase contact index " + field +
 		"\", or in the dashboard with Import and export → API filters"}
 }
 
@@ -127,7 +128,8 @@ func needsIndex(field string) *fault.Field {
 // an error for the client. It returns other errors unchanged. SQLite has the same code for all errors in a statement,
 // so that only the text distinguishes them.
 func (q *Query) withoutIndex(err error) error {
-	if len(q.Indexed) > 0 && (strings.Contains(err.Error(), "no such index") || strings.Contains(err.Error(), "no such column")) {
+	if len(q.Indexed) > 0 && (strings.Contains(err.Error(), "no such index") ||
+		strings.Contains(err.Error(), "no such column")) {
 		field := q.Indexed[0].Field
 		return fault.InvalidParameters(fault.Fields{field: *needsIndex(field)})
 	}

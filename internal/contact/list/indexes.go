@@ -57,7 +57,9 @@ func changeIndexes(app core.App, change func(contacts *core.Collection) (stateme
 		if _, err := tx.DB().NewQuery(change(contacts)).Execute(); err != nil {
 			return err
 		}
-		if _, err := tx.DB().Update("_collections", dbx.Params{"indexes": contacts.Indexes}, dbx.HashExp{"id": contacts.Id}).Execute(); err != nil {
+		if _, err := tx.DB().Update(
+			"_collections", dbx.Params{"indexes": contacts.Indexes}, dbx.HashExp{"id": contacts.Id},
+		).Execute(); err != nil {
 			return err
 		}
 		if err := tx.ReloadCachedCollections(); err != nil {

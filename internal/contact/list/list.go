@@ -62,7 +62,9 @@ const eachPage = 500
 
 // Each calls do for each of the tenant's contacts that the query selects, until ctx ends or do returns an error. It
 // reads page by page, and ignores the limit, the offset and the cursor of the query.
-func (r *Reader) Each(ctx context.Context, app core.App, tenantID string, q Query, do func(*contact.Contact) error) error {
+func (r *Reader) Each(
+	ctx context.Context, app core.App, tenantID string, q Query, do func(*contact.Contact) error,
+) error {
 	q.Limit, q.Offset, q.Cursor = eachPage, 0, nil
 	for {
 		if err := ctx.Err(); err != nil {

@@ -100,7 +100,8 @@ func (s *statement) throughTrigrams(match *search.Match) string {
 	s.params["reach"] = s.Limit + 1 + s.Offset
 	side := func(from, number, which string) string {
 		return "SELECT * FROM (SELECT s.`seq`, s.`contact` FROM " + from + " WHERE " +
-			strings.Join(append(s.within(number), which, condition), " AND ") + " ORDER BY " + number + s.direction + " LIMIT :reach + 0)"
+			strings.Join(append(s.within(number), which, condition), " AND ") +
+			" ORDER BY " + number + s.direction + " LIMIT :reach + 0)"
 	}
 	const (
 		rows    = "`_contactSearch` s"
@@ -109,7 +110,8 @@ func (s *statement) throughTrigrams(match *search.Match) string {
 		changed = "s." + search.Changed
 	)
 	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" +
-		side("`_contactGrams` CROSS JOIN "+rows+" ON s.`seq` = `_contactGrams`.`rowid`", "`_contactGrams`.`rowid`", match.SQL+" AND "+indexed+" AND NOT "+changed) +
+		side("`_contactGrams` CROSS JOIN "+rows+" ON s.`seq` = `_contactGrams`.`rowid`",
+			"`_contactGrams`.`rowid`", match.SQL+" AND "+indexed+" AND NOT "+changed) +
 		" UNION ALL " + side(rows+through+"changed`", "s.`seq`", changed+" AND "+indexed) +
 		" UNION ALL " + side(rows+through+"tenant`", "s.`seq`", "s.`seq` > "+search.IndexedUpTo) +
 		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
@@ -126,12 +128,16 @@ func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSo
 // onlySearches reports whether the query selects contacts only by what search rows have: words, and the
 // order of creation.
 func (q *Query) onlySearches() bool {
-	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 && q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
+	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 &&
+		q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
 }
 
 // comparesFolded reports whether the query compares a column of the search rows.
 func (q *Query) comparesFolded() bool {
-	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool { _, asked := q.Equal[f.Name]; return asked && f.Folded })
+	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool {
+		_, asked := q.Equal[f.Name]
+		return asked && f.Folded
+	})
 }
 
 // index returns the index that finds the contacts with a value, "" if the query asks for none, or for one
@@ -203,7 +209,8 @@ func (s *statement) within(number string) (conditions []string) {
 		conditions = append(conditions, s.unlessCursor("c.`created`", ">")+number+beyond(">", "p.`created` < :createdSince"))
 	}
 	if s.Times["createdBefore"] != "" {
-		conditions = append(conditions, s.unlessCursor("c.`created`", "<")+number+beyond("<", "p.`created` >= :createdBefore"))
+		conditions = append(conditions, s.unlessCursor("c.`created`", "<")+number+
+			beyond("<", "p.`created` >= :createdBefore"))
 	}
 	return conditions
 }
@@ -215,6 +222,7 @@ func beyond(operator, passed string) string {
 	if operator == "<" {
 		direction, none = "", "9223372036854775807"
 	}
-	return " " + operator + " ifnull((SELECT `seq` FROM `_contactSearch` WHERE `contact` = (SELECT p.`id` FROM `contacts` p " +
-		"WHERE p.`tenant` = :tenant AND " + passed + " ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
+	return " " + operator + " ifnull((SELECT `seq` FROM `_contactSearch` " +
+		"WHERE `contact` = (SELECT p.`id` FROM `contacts` p WHERE p.`tenant` = :tenant AND " + passed +
+		" ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
 }

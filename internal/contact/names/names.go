@@ -130,7 +130,8 @@ const (
 
 // meanings are the fields by their words.
 var meanings = map[words]string{
-	email: Email, phone: Phone, company: Company, full: Name, name: Name, nom: Name, first: FirstName, middle: MiddleName, last: LastName,
+	email: Email, phone: Phone, company: Company, full: Name, name: Name,
+	nom: Name, first: FirstName, middle: MiddleName, last: LastName,
 	externalID: ExternalID,
 }
 

@@ -24,8 +24,9 @@ func qualifier(allows words, rank int) word { return word{0, allows, rank} }
 // totals are the labels of rows of totals. "Suma" and "Soma" are also names of people.
 //
 //nolint:misspell // most words are not English
-var totals = strings.Fields("total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal " +
-	"somme totale totali totalegenerale totais totalgeral totales totaal eindtotaal")
+var totals = strings.Fields("total totals grandtotal subtotal sumtotal overalltotal summe gesamt insgesamt " +
+	"gesamtsumme zwischensumme gesamtergebnis totaux totalgeneral soustotal somme totale totali totalegenerale " +
+	"totais totalgeral totales totaal eindtotaal")
 
 // vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian,
 // Portuguese and Dutch.
@@ -45,14 +46,16 @@ var vocabulary = []struct {
 	{ranked(email, Other), "emailid mailid"}, // India
 	{ranked(email, Other), "pec"},            // a certified address in Italy
 
-	{field(phone), "phone phones telephone telephones tel phoneno telno telephoneno contactno contactnumber contactnumbers worknumber officenumber bestnumber landline landlines"},
+	{field(phone), "phone phones telephone telephones tel phoneno telno telephoneno contactno " +
+		"contactnumber contactnumbers worknumber officenumber bestnumber landline landlines"},
 	{field(phone), "telefon telefonnr telnr rufnummer rufnr festnetz fon telefonkontakt kontaktnummer"},
 	{field(phone), "ndetelephone notelephone ntelephone ntel notel fixe numerodetelephone"},
 	{field(phone), "telefono telefonos tfno tlf telf tlfn fijo numerodetelefono"},
 	{field(phone), "recapitotelefonico numerotelefonico fisso numeroditelefono"},
 	{field(phone), "telefone telefones fone fixo"},
 	{field(phone), "telefoon telefoonnr vastenummer"},
-	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell cells cellular cellno cellphone iphone smartphone whatsapp sms smsphone"},
+	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell " +
+		"cells cellular cellno cellphone iphone smartphone whatsapp sms smsphone"},
 	{ranked(phone, Mobile), "mobil mobiltelefon mobilnr mobilfunk mobilrufnummer mobiltel handy handynr natel"},
 	{ranked(phone, Mobile), "portable portables gsm"},
 	{ranked(phone, Mobile), "movil moviles celular celulares"},
@@ -60,11 +63,13 @@ var vocabulary = []struct {
 	{ranked(phone, Mobile), "telemovel telemoveis"},
 	{ranked(phone, Mobile), "mobiel mobieltje mobiele mobieletelefoon gsmnummer gsmnr"},
 
-	{field(company), "company companys companies organizations organisations org organization organisation employer account accounts firm workplace orgname"},
+	{field(company), "company companys companies organizations organisations org " +
+		"organization organisation employer account accounts firm workplace orgname"},
 	{field(company), "firma firmen unternehmen unternehmens arbeitgeber betrieb kundenfirma"},
 	{field(company), "societe entreprise raisonsociale employeur compagnie nomdelasociete nomdelentreprise nomducompte"},
 	{field(company), "empresa compania organizacion razonsocial empleador nombredelaempresa nombredelacuenta"},
-	{field(company), "azienda societa impresa ditta ragionesociale denominazionesociale denominazione organizzazione datoredilavoro"},
+	{field(company), "azienda societa impresa ditta ragionesociale " +
+		"denominazionesociale denominazione organizzazione datoredilavoro"},
 	{field(company), "companhia organizacao razaosocial empregador"},
 	{field(company), "bedrijf bedrijfs onderneming organisatie werkgever"},
 	{ranked(company, Work), "business"},
@@ -90,7 +95,8 @@ var vocabulary = []struct {
 
 	{field(last), "lastname lastnames lname surname surnames familyname familynames namefamily"},
 	{field(last | short), "last"},
-	{field(last | german), "nachname nachnamen familienname familiennamen zuname nameadressattypnaturlperson nameadressatentypnaturlperson"},
+	{field(last | german), "nachname nachnamen familienname familiennamen " +
+		"zuname nameadressattypnaturlperson nameadressatentypnaturlperson"},
 	{field(last), "nomdefamille nomfamille nomdusage patronyme"},
 	{field(last), "apellido apellidos primerapellido apellidopaterno"},
 	{field(last), "cognome cognomi"},
@@ -100,11 +106,13 @@ var vocabulary = []struct {
 
 	{field(name), "name names"},
 	{field(nom), "nom noms nombre nome naam"},
-	{field(full), "fullname fullnames contactname displayname completename namesurname nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
+	{field(full), "fullname fullnames contactname displayname completename namesurname " +
+		"nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
 	{field(full), "kontaktname vollername vollstandigername vollstaendigername anzeigename"},
 	{field(full), "vornamename namevorname vorundnachname vorundzuname vornachname wieheissensie wieheisstdu"},
 	{field(full), "nomcomplet nomprenom nomprenoms nometprenom nometprenoms prenomnom prenometnom commentvousappelezvous"},
-	{field(full), "nombrecompleto nombreapellido nombreapellidos nombreyapellido nombreyapellidos nombresyapellidos comotellamas comosellama"},
+	{field(full), "nombrecompleto nombreapellido nombreapellidos " +
+		"nombreyapellido nombreyapellidos nombresyapellidos comotellamas comosellama"},
 	{field(full), "nomecompleto nomecognome nomeecognome cognomenome cognomeenome nominativo cometichiami comesichiama"},
 	{field(full), "nomesobrenome nomeesobrenome comovocesechama comotechamas"},
 	{field(full), "volledigenaam voorenachternaam weergavenaam hoeheetu hoeheetje"},
@@ -116,8 +124,10 @@ var vocabulary = []struct {
 	{field(externalID), "idesterno identificativoesterno"},
 	{field(externalID), "externid externnummer"},
 
-	{field(otherID), "id uuid guid recordid customernumber customerno customercode clientnumber clientcode membernumber memberno"},
-	{field(otherID), "kundennummer kundennr kundenid kundencode kontaktid kontaktnr debitorennummer debitornummer debitorennr mitgliedsnummer personennummer"},
+	{field(otherID),
+		"id uuid guid recordid customernumber customerno customercode clientnumber clientcode membernumber memberno"},
+	{field(otherID), "kundennummer kundennr kundenid kundencode kontaktid kontaktnr " +
+		"debitorennummer debitornummer debitorennr mitgliedsnummer personennummer"},
 	{field(otherID), "identifiant numeroclient numerodeclient codeclient nclient"},
 	{field(otherID), "numerodecliente numerocliente codigodecliente codigocliente identificador"},
 	{field(otherID), "codicecliente identificativo"},
@@ -127,10 +137,13 @@ var vocabulary = []struct {
 
 	// People who are contacts.
 	{word{contactWord, every, Unqualified}, "contact kontakt contacto contatto contato"},
-	{word{contactWord | contactPerson, every, Unqualified}, "contactperson kontaktperson ansprechpartner ansprechpartners ansprechpartnerin ansprechperson"},
-	{word{contactWord | contactPerson, every, Unqualified}, "interlocuteur personnedecontact personadecontacto referente personadicontatto pessoadecontacto pessoadecontato contactpersoon"},
-	{word{noun, every, Unqualified}, "customer client person lead prospect buyer purchaser attendee participant invitee respondent registrant applicant " +
-		"member subscriber requester visitor booker submitter responder responders contacts candidate donor volunteer delegate student patient payer"},
+	{word{contactWord | contactPerson, every, Unqualified},
+		"contactperson kontaktperson ansprechpartner ansprechpartners ansprechpartnerin ansprechperson"},
+	{word{contactWord | contactPerson, every, Unqualified}, "interlocuteur personnedecontact " +
+		"personadecontacto referente personadicontatto pessoadecontacto pessoadecontato contactpersoon"},
+	{word{noun, every, Unqualified}, "customer client person lead prospect buyer purchaser attendee participant " +
+		"invitee respondent registrant applicant member subscriber requester visitor booker submitter responder " +
+		"responders contacts candidate donor volunteer delegate student patient payer"},
 	{word{noun, every, Unqualified}, "kunde kunden kontakts teilnehmer besteller interessent mitglied bewerber spender"},
 	{word{noun, every, Unqualified}, "personne acheteur inscrit candidat donateur adherent eleve"},
 	{word{noun, every, Unqualified}, "cliente clientes persona comprador asistente candidato donante alumno paciente"},
@@ -143,52 +156,70 @@ var vocabulary = []struct {
 	{qualifier(every, Unqualified), "adressattyp adressatentyp naturl keineangabe"}, // DATEV
 
 	// Which of several addresses and numbers.
-	{qualifier(prime, Primary), "primary main haupt hauptsachlich hauptsaechlich primare primarer primaere primaerer primar primaer"},
+	{qualifier(prime, Primary),
+		"primary main haupt hauptsachlich hauptsaechlich primare primarer primaere primaerer primar primaer"},
 	{qualifier(prime, Primary), "principal principale primaire principales primario primaria primair hoofd"},
-	{qualifier(contact|firms, Primary), "default preferred standard bevorzugt bevorzugte defaut predeterminado preferido predefinito preferito padrao standaard"},
+	{qualifier(contact|firms, Primary), "default preferred standard bevorzugt " +
+		"bevorzugte defaut predeterminado preferido predefinito preferito padrao standaard"},
 	{qualifier(contact, Work), "work office professional corporate"},
 	{qualifier(phone, Work), "direct"},
 	{qualifier(phone, Other), "hq headquarters"},
 	{qualifier(contact, Unqualified), "purchase"},
-	{qualifier(contact, Work), "geschaftlich geschaeftlich geschaft geschafts geschaefts buro buero dienstlich dienstliche dienstl arbeit beruflich gesch geschaftl geschaeftl"},
+	{qualifier(contact, Work), "geschaftlich geschaeftlich geschaft geschafts geschaefts " +
+		"buro buero dienstlich dienstliche dienstl arbeit beruflich gesch geschaftl geschaeftl"},
 	{qualifier(contact, Work), "bureau travail pro professionnel professionnelle"},
 	{qualifier(contact, Work), "trabajo oficina laboral profesional"},
 	{qualifier(contact, Work), "lavoro ufficio aziendale professionale"},
 	{qualifier(contact, Work), "trabalho escritorio emprego comercial profissional"},
 	{qualifier(contact, Work), "werk zakelijk zakelijke kantoor opwerk ophetwerk"},
-	{qualifier(contact, Other), "home private personal other secondary second alternate alternative additional evening tertiary supplemental"},
-	{qualifier(contact, Other), "privat privater privates weitere weiterer weiteres zweite sekundare sekundaere sekundar andere alternativ alternativer"},
+	{
+		qualifier(contact, Other),
+		"home private personal other secondary second alternate alternative additional evening tertiary supplemental",
+	},
+	{qualifier(contact, Other), "privat privater privates weitere weiterer " +
+		"weiteres zweite sekundare sekundaere sekundar andere alternativ alternativer"},
 	{qualifier(contact, Other), "domicile prive privee personnel personnelle perso autre secondaire maison"},
 	{qualifier(contact, Other), "casa particular otro otra secundario secundaria alternativo alternativa"},
 	{qualifier(contact, Other), "abitazione personale privato privata altro altra secondario secondaria"},
 	{qualifier(contact, Other), "residencial residencia pessoal outro outra"},
 	{qualifier(contact, Other), "thuis persoonlijk persoonlijke ander secundair"},
-	{qualifier(every, Unqualified), "billing billingaddress rechnung rechnungs rechnungsadresse rechnungsanschrift facturation adressedefacturation " +
-		"facturacion direcciondefacturacion fatturazione indirizzodifatturazione faturamento enderecodefaturamento factuur factuuradres"},
-	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress lieferadresse lieferanschrift standardadresse livraison adressedelivraison " +
-		"envio direcciondeenvio spedizione indirizzodispedizione entrega enderecodeentrega verzending verzendadres afleveradres"},
+	{qualifier(every, Unqualified), "billing billingaddress rechnung rechnungs rechnungsadresse " +
+		"rechnungsanschrift facturation adressedefacturation facturacion direcciondefacturacion fatturazione " +
+		"indirizzodifatturazione faturamento enderecodefaturamento factuur factuuradres"},
+	{qualifier(every, Other), "shipping delivery defaultaddress shippingaddress deliveryaddress lieferadresse " +
+		"lieferanschrift standardadresse livraison adressedelivraison envio direcciondeenvio spedizione " +
+		"indirizzodispedizione entrega enderecodeentrega verzending verzendadres afleveradres"},
 	{qualifier(firms, Unqualified), "associated related current legal nameof doyouworkfor areyoufrom doyourepresent"},
 	{qualifier(firms|phone, Unqualified), "or oder ou od"},
-	{qualifier(firms, Unqualified), "zugeordnetes zugeordnete zugehoriges zugehoeriges associee asociada associata associada gekoppeld"},
-	{qualifier(firms, Unqualified), "beiwelchem beiwelcher inwelchem inwelcher welchesunternehmen arbeitensie arbeitestdu"},
+	{qualifier(firms, Unqualified),
+		"zugeordnetes zugeordnete zugehoriges zugehoeriges associee asociada associata associada gekoppeld"},
+	{qualifier(firms, Unqualified),
+		"beiwelchem beiwelcher inwelchem inwelcher welchesunternehmen arbeitensie arbeitestdu"},
 
 	// What addresses and numbers are called.
-	{qualifier(places, Unqualified), "address addresses adresse adressen adresses adres direccion direcciones indirizzo indirizzi endereco enderecos"},
-	{qualifier(numbers, Unqualified), "number numbers nr num nummer nummern numero numeros nº nos n international daytime"},
-	{qualifier(numbers, Unqualified), "withcountrycode includingcountrycode incountrycode mitvorwahl mitlandervorwahl avecindicatif conprefijo erreichenwirsie furruckfragen fuerrueckfragen"},
+	{qualifier(places, Unqualified), "address addresses adresse adressen " +
+		"adresses adres direccion direcciones indirizzo indirizzi endereco enderecos"},
+	{qualifier(numbers, Unqualified),
+		"number numbers nr num nummer nummern numero numeros nº nos n international daytime"},
+	{qualifier(numbers, Unqualified), "withcountrycode includingcountrycode incountrycode mitvorwahl " +
+		"mitlandervorwahl avecindicatif conprefijo erreichenwirsie furruckfragen fuerrueckfragen"},
 	{qualifier(contact, Unqualified), "value valeur wert valor valore waarde best toreachyou"},
 
 	// Words of labels and questions.
 	{qualifier(both, Unqualified), "and und et y e en"},
-	{qualifier(every, Unqualified), "q s a the your my what whats whatis whatisthe which please pleasetype enter provide insert write fill fillin tellus giveus " +
-		"leave optional required mandatory ifany ifapplicable andyour andwhatis andwhats"},
-	{qualifier(every, Unqualified), "wie lautet wielautet wieist wasist welche welcher ihre ihr ihren ihrer deine dein deinen deiner meine mein bitte geben gib " +
-		"sie ein an der die das des dem den angeben eingeben nennen nennensie pflichtfeld pflichtangabe erforderlich freiwillig"},
-	{qualifier(every, Unqualified), "quel quelle quelest quelleest votre vos ton ta mon ma veuillez saisir saisissez entrer entrez indiquer indiquez renseigner " +
-		"renseignez donner donnez merci svp silvousplait de du d l la le les obligatoire facultatif requis"},
-	{qualifier(every, Unqualified), "cual cuales su tu mi porfavor ingrese ingresa introduce introduzca escribe escriba indique indica el del opcional " +
-		"obligatorio"},
-	{qualifier(every, Unqualified), "qual quale il lo tuo tua suo sua mio mia inserisci inserire inserisca scrivi di dell della dello obbligatorio facoltativo"},
+	{qualifier(every, Unqualified), "q s a the your my what whats whatis whatisthe which please pleasetype enter " +
+		"provide insert write fill fillin tellus giveus leave optional required mandatory ifany ifapplicable " +
+		"andyour andwhatis andwhats"},
+	{qualifier(every, Unqualified), "wie lautet wielautet wieist wasist welche welcher ihre ihr ihren ihrer " +
+		"deine dein deinen deiner meine mein bitte geben gib sie ein an der die das des dem den angeben eingeben " +
+		"nennen nennensie pflichtfeld pflichtangabe erforderlich freiwillig"},
+	{qualifier(every, Unqualified), "quel quelle quelest quelleest votre vos ton ta mon ma veuillez saisir " +
+		"saisissez entrer entrez indiquer indiquez renseigner renseignez donner donnez merci svp silvousplait de " +
+		"du d l la le les obligatoire facultatif requis"},
+	{qualifier(every, Unqualified), "cual cuales su tu mi porfavor ingrese ingresa introduce introduzca escribe " +
+		"escriba indique indica el del opcional obligatorio"},
+	{qualifier(every, Unqualified), "qual quale il lo tuo tua suo sua mio mia " +
+		"inserisci inserire inserisca scrivi di dell della dello obbligatorio facoltativo"},
 	{qualifier(every, Unqualified), "o seu teu meu minha digite informe insira escreva do da obrigatorio"},
 	{qualifier(every, Unqualified), "wat watis uw je jouw mijn vul voer geef in op hier het van aub optioneel verplicht"},
 }

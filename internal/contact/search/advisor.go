@@ -62,8 +62,10 @@ func (a *Advisor) Match(app core.App, tenantID string, words []string) (*Match, 
 const (
 	termsSQL      = "FROM `_contactTerms` WHERE `term` >= :match AND `term` < :behind"
 	countTermsSQL = "SELECT count(*) FROM (SELECT 1 " + termsSQL + " LIMIT :limit)"
-	shortSQL      = "`_contactGrams` MATCH (SELECT ifnull(group_concat('\"' || replace(`term`, '\"', '\"\"') || '\"', ' OR '), '" + noText + "') " + termsSQL + ")"
-	noText        = "\U0010FFFE\U0010FFFE\U0010FFFE" // the query must not be empty
+	shortSQL      = "`_contactGrams` MATCH " +
+		"(SELECT ifnull(group_concat('\"' || replace(`term`, '\"', '\"\"') || '\"', ' OR '), '" +
+		noText + "') " + termsSQL + ")"
+	noText = "\U0010FFFE\U0010FFFE\U0010FFFE" // the query must not be empty
 )
 
 // maxTerms is the maximum number of trigrams that a search looks for at once.
@@ -76,7 +78,8 @@ func (a *Advisor) matchShort(app core.App, short []string) (*Match, error) {
 	}
 	m := &Match{shortSQL, map[string]any{"match": word, "behind": word + string(unicode.MaxRune)}}
 	var terms int
-	err = app.ConcurrentDB().NewQuery(strings.NewReplacer(":match", "{:match}", ":behind", "{:behind}", ":limit", "{:limit}").Replace(countTermsSQL)).
+	err = app.ConcurrentDB().NewQuery(strings.NewReplacer(":match", "{:match}",
+		":behind", "{:behind}", ":limit", "{:limit}").Replace(countTermsSQL)).
 		Bind(dbx.Params{"match": word, "behind": m.Params["behind"], "limit": maxTerms + 1}).Row(&terms)
 	if err != nil {
 		return nil, fmt.Errorf("counting trigrams: %w", err)
@@ -92,7 +95,9 @@ func (a *Advisor) large(app core.App, tenantID string) (bool, error) {
 		return known.(tenantSize).large, nil
 	}
 	var large bool
-	err := app.ConcurrentDB().NewQuery("SELECT EXISTS (SELECT 1 FROM {{_contactSearch}} WHERE [[tenant]] = {:tenant} LIMIT 1 OFFSET {:size})").
+	err := app.ConcurrentDB().NewQuery(
+		"SELECT EXISTS (SELECT 1 FROM {{_contactSearch}} WHERE [[tenant]] = {:tenant} LIMIT 1 OFFSET {:size})",
+	).
 		Bind(dbx.Params{"tenant": tenantID, "size": largeTenant}).Row(&large)
 	if err != nil {
 		return false, fmt.Errorf("counting the contacts of the tenant %s: %w", tenantID, err)

@@ -21,8 +21,9 @@ const (
 // since, and that were added since.
 const (
 	goneSQL    = "SELECT `seq` FROM `_contactUnindexed` LIMIT ?"
-	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed + " AND `seq` <= " + IndexedUpTo + " LIMIT ?"
-	newSQL     = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
+	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed +
+		" AND `seq` <= " + IndexedUpTo + " LIMIT ?"
+	newSQL = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
 )
 
 // The statements that update the index for rows whose numbers are a JSON list. A text is indexed with two line breaks
@@ -30,9 +31,10 @@ const (
 const (
 	dropTrigramsSQL = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
 	forgetSQL       = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
-	addTrigramsSQL  = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` || char(10, 10) FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
-	unchangeSQL     = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
-	moveSQL         = "UPDATE `_contactIndexed` SET `upTo` = ?"
+	addTrigramsSQL  = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` || char(10, 10) " +
+		"FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
+	unchangeSQL = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	moveSQL     = "UPDATE `_contactIndexed` SET `upTo` = ?"
 )
 
 // IndexPending updates the trigram index for up to limit search rows, in the caller's transaction, and returns for
@@ -78,7 +80,8 @@ func (p *pending) statements() (statements []sqlite.Statement) {
 		text string
 		rows []int64
 	}{
-		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addTrigramsSQL, slices.Concat(p.changed, p.added)}, {unchangeSQL, p.changed},
+		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone},
+		{addTrigramsSQL, slices.Concat(p.changed, p.added)}, {unchangeSQL, p.changed},
 	} {
 		if len(step.rows) > 0 {
 			statements = append(statements, sqlite.Statement{Text: step.text, Args: []any{sqlite.List(step.rows)}})

@@ -18,8 +18,10 @@ type Row struct {
 
 const (
 	insertSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
-	updateSQL = "UPDATE `_contactSearch` SET `text` = ?2, `indexed` = iif(`seq` <= " + IndexedUpTo + ", 2, `indexed`)%s WHERE `contact` = ?1"
-	noteSQL   = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `seq` <= " + IndexedUpTo
+	updateSQL = "UPDATE `_contactSearch` SET `text` = ?2, `indexed` = iif(`seq` <= " +
+		IndexedUpTo + ", 2, `indexed`)%s WHERE `contact` = ?1"
+	noteSQL = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` " +
+		"FROM `_contactSearch` WHERE `contact` = ? AND `seq` <= " + IndexedUpTo
 	deleteSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
 )
 

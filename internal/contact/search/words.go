@@ -41,7 +41,8 @@ var folders = sync.Pool{New: func() any {
 // of Thai and Devanagari and the voicing marks of kana.
 func isAccent(r rune) bool {
 	const voiced, semiVoiced = '\u3099', '\u309a'
-	return unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic) &&
+	return unicode.Is(unicode.Mn, r) &&
+		unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic) &&
 		r != voiced && r != semiVoiced
 }
 

@@ -35,7 +35,8 @@ type card struct{ vcard.Card }
 func parseCard(properties string) (parsed card, refused string, err error) {
 	parsed.Card, err = vcard.NewDecoder(strings.NewReader("BEGIN:VCARD\n" + properties + "END:VCARD\n")).Decode()
 	if err != nil {
-		return card{}, fmt.Sprintf("the card is damaged (%s): export it again as vCard 3.0", strings.TrimPrefix(err.Error(), "vcard: ")), nil
+		return card{}, fmt.Sprintf("the card is damaged (%s): export it again as vCard 3.0",
+			strings.TrimPrefix(err.Error(), "vcard: ")), nil
 	}
 	for name, found := range parsed.Card {
 		for _, property := range found {

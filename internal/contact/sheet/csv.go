@@ -49,7 +49,8 @@ func separatorOf(r *bufio.Reader, known func(heading string) bool) (rune, error)
 		return 0, err
 	}
 	line, _, _ := strings.Cut(string(head), "\n")
-	if said, found := strings.CutPrefix(strings.TrimRight(line, "\r"), "sep="); found && utf8.RuneCountInString(said) == 1 {
+	if said, found := strings.CutPrefix(strings.TrimRight(line, "\r"), "sep="); found &&
+		utf8.RuneCountInString(said) == 1 {
 		_, err := r.Discard(min(len(line)+1, len(head)))
 		separator, _ := utf8.DecodeRuneInString(said)
 		return separator, err

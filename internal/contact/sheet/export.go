@@ -12,7 +12,10 @@ import (
 
 // Export writes all contacts of the tenant that the query selects, and returns their number. The error is
 // xlsx.ErrFull if they do not fit in a workbook.
-func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, format Format, to io.Writer) (contacts int, err error) {
+func Export(
+	ctx context.Context, app core.App, lists *list.Reader,
+	tenantID string, query list.Query, format Format, to io.Writer,
+) (contacts int, err error) {
 	custom, err := contact.CustomFields(app)
 	if err != nil {
 		return 0, err

@@ -45,10 +45,12 @@ func (r *Reader) findHeadings(choice Choice, sheets []string) error {
 		return fmt.Errorf("its row %d is blank: choose the row that has the names of the columns", choice.Headings)
 	}
 	if at < 0 && len(sheets) > 1 && choice.Sheet == "" {
-		return fmt.Errorf("its first sheet has no known headings: choose one of the sheets %s, or the row of the headings", strings.Join(sheets, ", "))
+		return fmt.Errorf("its first sheet has no known headings: "+
+			"choose one of the sheets %s, or the row of the headings", strings.Join(sheets, ", "))
 	}
 	if value := firstValue(r.ahead[0].Cells); at < 0 && value != "" {
-		return fmt.Errorf("it has no headings, but values such as %q in row %d: add a first row with the names of the columns, for example name, email and phone", value, r.ahead[0].Number)
+		return fmt.Errorf("it has no headings, but values such as %q in row %d: add a first row "+
+			"with the names of the columns, for example name, email and phone", value, r.ahead[0].Number)
 	}
 	return r.take(max(at, 0))
 }
@@ -68,7 +70,8 @@ func (r *Reader) take(at int) error {
 	}
 	r.Columns = withoutBlankEnd(row.Cells)
 	if len(r.Columns) > maxColumns {
-		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(r.Columns), maxColumns)
+		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need",
+			len(r.Columns), maxColumns)
 	}
 	for i, column := range r.Columns {
 		r.Columns[i] = Cut(heading(column), maxHeading)
@@ -137,7 +140,8 @@ func (r *Reader) likelyHeadings(known func(heading string) bool) int {
 // these are no headings.
 func firstValue(cells []string) string {
 	for _, cell := range cells {
-		if looksLike["email"](cell) && !strings.ContainsAny(strings.TrimSpace(cell), " ") || looksLike["phone"](cell) && strings.HasPrefix(strings.TrimSpace(cell), "+") {
+		if looksLike["email"](cell) && !strings.ContainsAny(strings.TrimSpace(cell), " ") ||
+			looksLike["phone"](cell) && strings.HasPrefix(strings.TrimSpace(cell), "+") {
 			return Cut(strings.TrimSpace(cell), maxShown)
 		}
 	}

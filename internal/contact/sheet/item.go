@@ -49,7 +49,8 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err
 		}
 	}
 	if id == "" && r.isTotal() {
-		r.refuse(names.Name, "", fault.Field{Code: fault.CodeInvalidValue, Message: "is the label of a total: a contact with this name needs an email address, a phone number or a company"})
+		r.refuse(names.Name, "", fault.Field{Code: fault.CodeInvalidValue, Message: "is the label of a total: " +
+			"a contact with this name needs an email address, a phone number or a company"})
 	}
 	item, err = r.item()
 	p.aim(&item, id)
@@ -98,7 +99,8 @@ func (p *Parser) aim(item *contact.Item, id string) {
 
 // Skips reports whether the choices leave out the row with this result.
 func (c *Choices) Skips(result contact.Result) bool {
-	return result.Wrong != nil && (c.New == Skip && result.Wrong == contact.ErrNotFound || c.Existing == Skip && result.Wrong == contact.ErrPreconditionFailed)
+	return result.Wrong != nil && (c.New == Skip && result.Wrong == contact.ErrNotFound ||
+		c.Existing == Skip && result.Wrong == contact.ErrPreconditionFailed)
 }
 
 // reading is a row that is being read.
@@ -153,7 +155,8 @@ func (r *reading) item() (item contact.Item, err error) {
 
 // leaveOut warns that a value is left out.
 func (r *reading) leaveOut(field, value, why string) {
-	r.warnings = append(r.warnings, fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
+	r.warnings = append(r.warnings,
+		fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
 }
 
 // refuse makes a value that does not fit a reason to refuse the row, or a warning if the row can do without it.
@@ -246,7 +249,8 @@ func (r *reading) readListed(field string, read func(string) (string, *fault.Fie
 		if fault == nil {
 			r.take(field, value, invalid, wrong)
 			if len(others) > 0 {
-				r.warnings = append(r.warnings, fmt.Sprintf("%s: the first valid value of a list counts; %s left out", field, strconv.Quote(Cut(strings.Join(others, ", "), maxShown))))
+				r.warnings = append(r.warnings, fmt.Sprintf("%s: the first valid value of a list counts; %s left out",
+					field, strconv.Quote(Cut(strings.Join(others, ", "), maxShown))))
 			}
 			return
 		}
@@ -262,7 +266,9 @@ func (r *reading) readListed(field string, read func(string) (string, *fault.Fie
 
 // readList returns the first valid value of a text that may be a list, and the others of the list, or the
 // errors in the text.
-func readList(text string, separators []string, read func(string) (string, *fault.Field)) (value string, others []string, wrong *fault.Field) {
+func readList(
+	text string, separators []string, read func(string) (string, *fault.Field),
+) (value string, others []string, wrong *fault.Field) {
 	value, wrong = read(text)
 	if wrong == nil {
 		return value, nil, nil
@@ -351,7 +357,8 @@ func (r *reading) readCustom(field core.Field, cell string) {
 
 // formulaErrors has what spreadsheet programs show for a formula without a value, and what is wrong.
 var formulaErrors = func() map[string]string {
-	all := map[string]string{xlsx.NoResult: "has a formula without a result: open the workbook in your spreadsheet program and save it, then import it again"}
+	all := map[string]string{xlsx.NoResult: "has a formula without a result: " +
+		"open the workbook in your spreadsheet program and save it, then import it again"}
 	for _, shown := range []string{"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!"} {
 		all[shown] = "is the error of a formula: correct or clear the cell"
 	}

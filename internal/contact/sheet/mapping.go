@@ -72,7 +72,9 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 			s.Unknown = append(s.Unknown, column)
 		case target == ID && !isExport && column != idProperty:
 		case !fits(target, i, sample):
-			s.Warnings = append(s.Warnings, fmt.Sprintf("the column %q is not imported: most of its values cannot be a value of %s", column, target))
+			s.Warnings = append(s.Warnings, fmt.Sprintf(
+				"the column %q is not imported: most of its values cannot be a value of %s", column, target,
+			))
 		case !isRepeatable(target) && slices.Contains(s.Mapping, target):
 		default:
 			s.Mapping[i] = target
@@ -102,7 +104,8 @@ func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
 func (m Mapping) Remarks(columns []string) (remarks []string) {
 	for i, column := range columns {
 		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
-			remarks = append(remarks, fmt.Sprintf("the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column))
+			remarks = append(remarks, fmt.Sprintf("the column %q has IDs of another system: "+
+				"map it to externalId to find the same contacts by it later", column))
 		}
 	}
 	places := map[string][]string{}
@@ -111,7 +114,8 @@ func (m Mapping) Remarks(columns []string) (remarks []string) {
 	}
 	for _, target := range slices.Sorted(maps.Keys(places)) {
 		if target != "" && len(places[target]) > 1 {
-			remarks = append(remarks, fmt.Sprintf("%s is the first value of the columns %s", target, strings.Join(places[target], ", ")))
+			remarks = append(remarks,
+				fmt.Sprintf("%s is the first value of the columns %s", target, strings.Join(places[target], ", ")))
 		}
 	}
 	return remarks
@@ -207,7 +211,8 @@ func Known(app core.App, others []string) (func(heading string) bool, error) {
 	known, err := Targets(app)
 	known = append(known, createdAt, updatedAt)
 	return func(heading string) bool {
-		return heading != "" && (names.Of(heading).Field != "" || slices.Contains(known, heading) || slices.Contains(others, heading) || calledLike(known, heading) != "")
+		return heading != "" && (names.Of(heading).Field != "" || slices.Contains(known, heading) ||
+			slices.Contains(others, heading) || calledLike(known, heading) != "")
 	}, err
 }
 

@@ -19,11 +19,13 @@ var otherFormats = []struct {
 	{archive, "application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)", saveAs},
 	{archive, "Index/", "a Numbers spreadsheet", saveAs},
 	{"PK\x05\x06", "", "a ZIP archive without files", saveAs},
-	{compound, "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00", "a workbook with a password", saveAs},
+	{compound, "E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00",
+		"a workbook with a password", saveAs},
 	{compound, "", "an Excel 97–2003 workbook (.xls), or a workbook with a password", saveAs},
 	{"\x1f\x8b", "", "a gzip file", "unpack it, then import the file in it"},
 	{"%PDF-", "", "a PDF document", saveAs},
-	{"--", "Content-Disposition: form-data", "a form (multipart/form-data)", "send the file itself as the body, for example with curl --data-binary @contacts.csv"},
+	{"--", "Content-Disposition: form-data", "a form (multipart/form-data)",
+		"send the file itself as the body, for example with curl --data-binary @contacts.csv"},
 	{"<?xml", "Workbook", "an XML spreadsheet", saveAs},
 	{"<?xml", "", "XML", saveAs},
 	{"<", ">", "HTML", saveAs},
@@ -36,7 +38,8 @@ var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 
 const sendIt = "send it to the API or to an inbound webhook, or convert it to CSV"
 
-const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" in your spreadsheet program, then import that file`
+const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" ` +
+	`in your spreadsheet program, then import that file`
 
 // recognize returns an error if the file that begins with head cannot be CSV, a workbook or vCards. The error says
 // what the file is, and what to do.

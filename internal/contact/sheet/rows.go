@@ -59,7 +59,9 @@ func (r *csvRows) record() (*record, error) {
 		if len(data) == 0 {
 			return nil, io.EOF
 		}
-		found := &record{data: data, separator: r.separator, atEnd: atEnd, isAll: atEnd || len(data) == r.in.Size(), lineEnd: -1}
+		found := &record{
+			data: data, separator: r.separator, atEnd: atEnd, isAll: atEnd || len(data) == r.in.Size(), lineEnd: -1,
+		}
 		if found.split() {
 			_, err := r.in.Discard(found.length)
 			return found, err

@@ -191,7 +191,8 @@ func (r *Reader) Read() (Row, error) {
 	case r.Format == Workbook || len(r.Columns)+len(more) <= r.width:
 		row.Warning = fmt.Sprintf("%s, which no heading names, left out", strconv.Quote(Cut(joined(more), maxShown)))
 	default:
-		row.Refused = fmt.Sprintf("the row has %d cells, but there are only %d headings: put a cell that contains the separator in quotation marks", len(r.Columns)+len(more), r.width)
+		row.Refused = fmt.Sprintf("the row has %d cells, but there are only %d headings: "+
+			"put a cell that contains the separator in quotation marks", len(r.Columns)+len(more), r.width)
 	}
 	row.Cells = Pad(row.Cells, len(r.Columns))
 	return row, nil
@@ -235,7 +236,8 @@ func (r *Reader) read() (Row, error) {
 				continue
 			}
 			if len(cell) > maxCell {
-				row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB", len(cell)>>10, maxCell>>10)
+				row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB",
+					len(cell)>>10, maxCell>>10)
 				row.Cells[i] = ""
 			}
 			row.Cells[i] = unescape(row.Cells[i])

@@ -76,7 +76,9 @@ func (s *Store) disableDead(results []delivery.Result, now time.Time) {
 }
 
 func (s *Store) disable(webhook, reason string, now time.Time) error {
-	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return disabling(tx, webhook, reason, now) })
+	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		return disabling(tx, webhook, reason, now)
+	})
 	return err
 }
 

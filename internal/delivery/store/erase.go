@@ -14,7 +14,8 @@ import (
 // An erased event keeps the data that is not personal: its id, type and time, the contact's id, which tells receivers
 // of contact.deleted what to delete, and the id of the contact that it was merged into. All but the last come from
 // columns, because the payload may be nested too deep for SQLite. json_patch omits NULL.
-const redactedPayload = `json_patch(json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
+const redactedPayload = `json_patch(json_object('id', '` + event.IDPrefix + `' || id,
+	'type', type, 'timestamp', replace(created, ' ', 'T'),
 	'data', json_object('id', contact), 'erased', json('true')),
 	json_object('mergedInto', CASE WHEN json_valid(payload) THEN json_extract(payload, '$.mergedInto') END))`
 
@@ -40,10 +41,12 @@ const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
 // contactEventsSQL lists the first ?3 events of the contacts ?1 after the row ?2.
-const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact IN (SELECT value FROM json_each(?1)) AND rowid > ?2 ORDER BY rowid LIMIT ?3`
+const contactEventsSQL = `SELECT rowid, id FROM events
+WHERE contact IN (SELECT value FROM json_each(?1)) AND rowid > ?2 ORDER BY rowid LIMIT ?3`
 
 // fullyFannedOutSQL returns the indexes of those of the contacts ?1 whose events have all their deliveries.
-var fullyFannedOutSQL = `SELECT j.key FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.contact = j.value AND NOT ` + fannedOutSQL("e") + `)`
+var fullyFannedOutSQL = `SELECT j.key FROM json_each(?1) j
+WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.contact = j.value AND NOT ` + fannedOutSQL("e") + `)`
 
 // FullyFannedOut returns the indexes of those of the contacts whose events are all fanned out.
 func (s *Store) FullyFannedOut(contacts []string) ([]int, error) {
@@ -89,7 +92,8 @@ func redactEvents(tx core.App, events []string) error {
 	encoded := sqlite.List(events)
 	_, err := sqlite.Run(tx, []sqlite.Statement{
 		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded),
-		statement(redactAttemptsSQL+"(SELECT d.id FROM json_each(?1) j JOIN deliveries d ON d.event = j.value AND d.status != 'pending')", encoded),
+		statement(redactAttemptsSQL+"(SELECT d.id FROM json_each(?1) j "+
+			"JOIN deliveries d ON d.event = j.value AND d.status != 'pending')", encoded),
 	})
 	return err
 }

@@ -25,7 +25,8 @@ import (
 // an id; a trigger keeps it on an event that exists.
 
 // cursorRow selects the row of the event at the cursor, 0 before the first event.
-const cursorRow = "coalesce((SELECT last.rowid FROM `_fanOutCursor` CROSS JOIN `events` last ON last.`id` = `_fanOutCursor`.`event`), 0)"
+const cursorRow = "coalesce((SELECT last.rowid FROM `_fanOutCursor` " +
+	"CROSS JOIN `events` last ON last.`id` = `_fanOutCursor`.`event`), 0)"
 
 // fannedOutSQL returns the condition that an event has all its deliveries.
 func fannedOutSQL(e string) string { return "(" + e + ".rowid <= " + cursorRow + ")" }

@@ -15,7 +15,8 @@ import (
 )
 
 // dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in ?4.
-const dueSQL = `SELECT d.nextAttempt, e.tenant, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
+const dueSQL = `SELECT d.nextAttempt, e.tenant, d.id, d.webhook, d.attempts, d.created,
+	e.id, e.type, e.contact, e.payload, e.created
 FROM json_each(?1) j
 CROSS JOIN deliveries d ON d.rowid IN (
 	SELECT q.rowid FROM deliveries q
@@ -27,7 +28,8 @@ CROSS JOIN events e ON e.id = d.event`
 // endpointsSQL reads the webhooks in ?1 of tenants that exist, in the order of scanEndpoint, and openSQL those of them
 // that may be sent to.
 var (
-	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned,
+	w.secret, w.previousSecret, w.previousSecretUntil, w.olderSecrets
 FROM json_each(?1) j CROSS JOIN webhooks w ON w.id = j.value CROSS JOIN tenants t ON t.id = w.tenant`
 	openSQL = endpointsSQL + ` AND t.apiEnabled = 1 AND w.disabled = 0 AND ` + writable
 )
@@ -90,7 +92,8 @@ func (s *Store) fetchDue(fetch delivery.Fetch) (due []dueJob, err error) {
 func scanDue(rows *sql.Rows) (dueJob, error) {
 	d := dueJob{Job: &delivery.Job{}}
 	var created, eventCreated string
-	err := rows.Scan(&d.nextAttempt, &d.tenant, &d.DeliveryID, &d.webhook, &d.Attempt, &created, &d.EventID, &d.EventType, &d.ContactID, &d.Payload, &eventCreated)
+	err := rows.Scan(&d.nextAttempt, &d.tenant, &d.DeliveryID, &d.webhook, &d.Attempt,
+		&created, &d.EventID, &d.EventType, &d.ContactID, &d.Payload, &eventCreated)
 	d.Attempt++
 	d.Created, d.EventCreated = stamp.Parse(created), stamp.Parse(eventCreated)
 	return d, err
@@ -113,7 +116,8 @@ func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint,
 	endpoint := &delivery.Endpoint{}
 	var headers string
 	var secrets webhook.Secrets
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &endpoint.MemberOwned,
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID,
+		&endpoint.URL, &headers, &endpoint.MaxPerSecond, &endpoint.MemberOwned,
 		&secrets.Current, &secrets.Previous, &secrets.PreviousUntil, &secrets.Older)
 	if err != nil {
 		return nil, err

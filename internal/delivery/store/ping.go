@@ -36,13 +36,15 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 		return err
 	}
 	result := send(&delivery.Job{
-		DeliveryID: recordid.New(now), Attempt: 1, EventID: e.ID, EventType: string(e.Kind), EventCreated: now, Payload: []byte(e.Payload), Created: now, Endpoint: endpoint,
+		DeliveryID: recordid.New(now), Attempt: 1, EventID: e.ID, EventType: string(e.Kind),
+		EventCreated: now, Payload: []byte(e.Payload), Created: now, Endpoint: endpoint,
 	})
 	return s.recordPing(result, insert)
 }
 
 // pingedSQL reports whether the webhook ?1 and its tenant ?2 still exist.
-const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = ?1 AND t.id = ?2)"
+const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks w " +
+	"JOIN tenants t ON t.id = w.tenant WHERE w.id = ?1 AND t.id = ?2)"
 
 // recordPing writes the event, the delivery and the attempt, unless the webhook or its tenant is gone, or that is not
 // writable any more.

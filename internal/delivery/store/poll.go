@@ -17,7 +17,8 @@ import (
 var agendaSQL = `WITH RECURSIVE backlog(webhook) AS (
 	SELECT (SELECT webhook FROM deliveries WHERE status = 'pending' ORDER BY webhook LIMIT 1)
 	UNION ALL
-	SELECT (SELECT d.webhook FROM deliveries d WHERE d.status = 'pending' AND d.webhook > b.webhook ORDER BY d.webhook LIMIT 1)
+	SELECT (SELECT d.webhook FROM deliveries d WHERE d.status = 'pending' AND d.webhook > b.webhook
+		ORDER BY d.webhook LIMIT 1)
 	FROM backlog b WHERE b.webhook IS NOT NULL
 )
 SELECT webhook, tenant, first FROM (

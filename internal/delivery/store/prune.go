@@ -30,18 +30,21 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants
 // that accept no writes are excluded.
-var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable
+var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant " +
+	"WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable
 
 // strandedSQL lists pending deliveries to such a webhook that have not changed since a time, a page at a time.
 const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
-	"WHERE webhook = {:webhook} AND created >= {:from} AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
+	"WHERE webhook = {:webhook} AND created >= {:from} " +
+	"AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
 	"AND status = 'pending' AND updated < {:before} ORDER BY created, rowid LIMIT {:limit}"
 
 // giveUpSQL fails those that are still stranded.
 var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', updated = ?1, " +
 	"lastError = 'given up: the webhook stayed disabled for the whole retention period' " +
 	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 " +
-	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable + ")"
+	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant " +
+	"WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND " + writable + ")"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	var webhooks []string
@@ -53,14 +56,17 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before})
 		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
 			encoded := sqlite.List(idsOfAged(some))
-			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before), statement(enqueueNextSQL, now, encoded)})
+			changed, err := sqlite.Run(tx, []sqlite.Statement{
+				statement(giveUpSQL, now, encoded, before), statement(enqueueNextSQL, now, encoded),
+			})
 			if err == nil {
 				given += int(changed[0])
 			}
 			return err
 		})
 		if given > 0 {
-			app.Logger().Warn("gave up deliveries to a webhook that stayed disabled for the whole retention period", "webhook", webhook, "deliveries", given)
+			app.Logger().Warn("gave up deliveries to a webhook that stayed disabled for the whole retention period",
+				"webhook", webhook, "deliveries", given)
 		}
 		if err != nil {
 			return err
@@ -70,11 +76,13 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 }
 
 // unfinished is the condition that an event e is not fanned out, or has a pending delivery.
-var unfinished = "(NOT " + fannedOutSQL("e") + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
+var unfinished = "(NOT " + fannedOutSQL("e") +
+	" OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
 // finishedSQL lists finished events created before a time, a page at a time.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
-	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
+	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " +
+	unfinished +
 	" AND " + tenant.WritableSQL("e.tenant") +
 	" ORDER BY e.created, e.rowid LIMIT {:limit}"
 
@@ -90,10 +98,12 @@ func pruneEvents(ctx context.Context, app core.App, before string) (total int, e
 
 // The statements that delete events that are still finished, with their deliveries and attempts.
 var (
-	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
+	deleteAttemptsSQL = "DELETE FROM delivery_attempts " +
+		"WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
 	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
-	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND " + tenant.WritableSQL("e.tenant")
+	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " +
+		unfinished + " AND " + tenant.WritableSQL("e.tenant")
 )
 
 func deleteEvents(tx core.App, some []aged) (deleted int, err error) {

@@ -20,7 +20,8 @@ const holdTime = time.Minute
 
 // before selects a column of the delivery in front of the row d, NULL if d is the head of its queue.
 func before(d, column string) string {
-	return "(SELECT p." + column + " FROM deliveries p WHERE p.webhook = " + d + ".webhook AND p.contact = " + d + ".contact " +
+	return "(SELECT p." + column + " FROM deliveries p WHERE p.webhook = " +
+		d + ".webhook AND p.contact = " + d + ".contact " +
 		"AND p.contact != '' AND p.status = 'pending' AND p.rowid < " + d + ".rowid ORDER BY p.rowid DESC LIMIT 1)"
 }
 
@@ -33,7 +34,8 @@ func enqueueing(members string) string {
 		WHEN f.free > ?1 THEN f.free
 		ELSE min(deliveries.nextAttempt, ?1) END
 	FROM (
-		SELECT g.attempts, strftime('%Y-%m-%d %H:%M:%fZ', g.created, '` + fmt.Sprintf("+%d seconds", int(holdTime.Seconds())) + `') AS free
+		SELECT g.attempts, strftime('%Y-%m-%d %H:%M:%fZ', g.created,
+			'` + fmt.Sprintf("+%d seconds", int(holdTime.Seconds())) + `') AS free
 		FROM deliveries g WHERE g.rowid = ` + before("deliveries", "rowid") + `
 	) f
 	UNION ALL SELECT 0, min(deliveries.nextAttempt, ?1) LIMIT 1)
@@ -47,8 +49,8 @@ const (
 
 	// ofNext are the ones after the deliveries in ?2.
 	ofNext = `SELECT (
-		SELECT n.rowid FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending'
-			AND n.rowid > d.rowid ORDER BY n.rowid LIMIT 1
+		SELECT n.rowid FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != ''
+			AND n.status = 'pending' AND n.rowid > d.rowid ORDER BY n.rowid LIMIT 1
 	) FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value`
 
 	// ofRequeued are the deliveries in ?2, and the ones after them.
@@ -57,7 +59,8 @@ const (
 
 // occupiedSQL returns the indexes of the queues in ?1, each a webhook and a contact, that have a pending delivery.
 const occupiedSQL = `SELECT j.key FROM json_each(?1) j
-WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
+WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1
+	AND p.contact != '' AND p.status = 'pending')`
 
 // behindOthers returns the events of the new deliveries that are behind other pending or new ones.
 func behindOthers(tx sqlite.Reader, added []newDelivery) (events []string, err error) {

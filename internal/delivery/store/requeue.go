@@ -38,7 +38,8 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 			Sendable bool   `db:"sendable"`
 			Tenant   string `db:"tenant"`
 		}
-		err := tx.DB().NewQuery("SELECT CASE WHEN d.[[status]] = 'pending' THEN d.[[attempts]] ELSE 0 END AS [[attempts]], d.[[tenant]], " + sendable +
+		err := tx.DB().NewQuery("SELECT CASE WHEN d.[[status]] = 'pending' " +
+			"THEN d.[[attempts]] ELSE 0 END AS [[attempts]], d.[[tenant]], " + sendable +
 			" AS [[sendable]] FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] WHERE d.[[id]] = {:id}").
 			Bind(dbx.Params{"id": deliveryID}).One(&row)
 		if err != nil {
@@ -52,7 +53,8 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 		}
 		queued.Attempts = row.Attempts
 		// an empty date sorts before all others, and marks a redelivery
-		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp.Stored(now)}).Execute()
+		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").
+			Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp.Stored(now)}).Execute()
 		if err != nil {
 			return err
 		}
@@ -70,18 +72,24 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 // that wait for a later attempt than {:now}. The first two only if they are of {:kinds}; its filter is yet to be
 // applied to the payload. Without a filter, payloads are read only of events without a delivery, which are few: reading
 // one takes longer than all the rest.
-var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
-	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
+var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], " +
+	"e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
+	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] " +
+	"AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND " + sendable +
 	" UNION ALL " +
-	"SELECT '', e.[[id]], e.[[type]], e.[[created]]" + filtered + " FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
+	"SELECT '', e.[[id]], e.[[type]], e.[[created]]" + filtered +
+	" FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
-	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND " + fannedOutSQL("e") + " END" +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds +
+	" AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND " + fannedOutSQL("e") + " END" +
 	" UNION ALL " +
-	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '' FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
-	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
+	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '' " +
+	"FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
+	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' " +
+	"AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
 
 // filtered is what the webhook's filter is applied to.
 const filtered = ", iif(w.[[filter]] = '', '', e.[[payload]]) AS [[payload]]"
@@ -134,7 +142,10 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		return sum, err
 	}
 	now := stamp.Stored(time.Now())
-	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before, "pending": recovery.Pending, "now": now, "kinds": sqlite.List(kinds)}
+	params := dbx.Params{
+		"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before,
+		"pending": recovery.Pending, "now": now, "kinds": sqlite.List(kinds),
+	}
 	sum.Types = map[string]int{}
 	var all []missed
 	err = s.eachMissed(sub, params, func(m missed) {
@@ -160,11 +171,16 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err != nil {
 		return sum, err
 	}
-	// the first one is a probe, in case the circuit is open
-	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
+	return sum, s.probe(webhookID)
+}
+
+// probe makes the first delivery of the webhook due, in case the circuit is open.
+func (s *Store) probe(webhookID string) error {
+	_, err := s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' " +
+		"WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
-	return sum, err
+	return err
 }
 
 // subscriber returns what decides which events a webhook receives, and the kinds that it wants.
@@ -222,7 +238,8 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 			events = append(events, m.Event)
 		}
 	}
-	_, err := tx.DB().NewQuery(requeue + "([[status]] = 'failed' OR [[status]] = 'pending' AND [[nextAttempt]] > {:now}) AND [[id]] IN (SELECT value FROM json_each({:ids}))").
+	_, err := tx.DB().NewQuery(requeue + "([[status]] = 'failed' OR [[status]] = 'pending' " +
+		"AND [[nextAttempt]] > {:now}) AND [[id]] IN (SELECT value FROM json_each({:ids}))").
 		Bind(dbx.Params{"ids": sqlite.List(deliveries), "next": now, "now": now}).Execute()
 	if err != nil {
 		return err
@@ -231,6 +248,7 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(insertInto+
 		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
-		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, sqlite.List(events), webhookID), redelivered, added})
+		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once,
+		now, sqlite.List(events), webhookID), redelivered, added})
 	return err
 }

@@ -36,7 +36,9 @@ func testRecover(t *testing.T, f *fixture) {
 		f.complete(t, f.delivered(jobs[0]))
 	}
 	f.claimOnly(t)
-	if _, err := f.store.Recover("nothing", delivery.Recovery{Since: since, DryRun: true}); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := f.store.Recover(
+		"nothing", delivery.Recovery{Since: since, DryRun: true},
+	); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
@@ -65,7 +67,9 @@ func testRecoverPending(t *testing.T, f *fixture) {
 	}
 	f.recover(t, webhook, since, false, 0)
 	f.claimOnly(t)
-	for _, recovery := range []delivery.Recovery{{Since: since, Pending: true, DryRun: true}, {Since: since, Pending: true}} {
+	for _, recovery := range []delivery.Recovery{
+		{Since: since, Pending: true, DryRun: true}, {Since: since, Pending: true},
+	} {
 		if missed, err := f.store.Recover(webhook, recovery); missed.Count != len(waiting) || err != nil {
 			t.Fatalf("recovered %+v, %v", missed, err)
 		}
@@ -95,13 +99,15 @@ func testRecoverEarlier(t *testing.T, f *fixture) {
 			t.Errorf("with earlier ones, %t: missed are %+v (%v)", before, missed, err)
 		}
 		oldest := f.now.Add(map[bool]time.Duration{true: -time.Minute}[before]).Truncate(time.Millisecond)
-		if newest := f.now.Add(time.Minute).Truncate(time.Millisecond); !missed.Oldest.Equal(oldest) || !missed.Newest.Equal(newest) {
+		if newest := f.now.Add(time.Minute).Truncate(time.Millisecond); !missed.Oldest.Equal(oldest) ||
+			!missed.Newest.Equal(newest) {
 			t.Errorf("with earlier ones, %t: they are from %s to %s", before, missed.Oldest, missed.Newest)
 		}
 	}
 	f.recover(t, webhook, since, false, 2)
 	f.recover(t, webhook, since, false, 0)
-	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: true}); err != nil || missed.Count != 1 {
+	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: true}); err != nil ||
+		missed.Count != 1 {
 		t.Errorf("of the earlier ones %+v are recovered (%v)", missed, err)
 	}
 }
@@ -113,7 +119,8 @@ func testRedeliver(t *testing.T, f *fixture) {
 	for range 2 {
 		f.attemptOnce(t, id, f.delivered)
 		queued, err := f.store.Redeliver(id, f.now)
-		if err != nil || queued.ID != id || queued.Status != delivery.StatusPending || queued.Attempts != 0 || !queued.NextAttempt.Equal(f.now) {
+		if err != nil || queued.ID != id || queued.Status != delivery.StatusPending ||
+			queued.Attempts != 0 || !queued.NextAttempt.Equal(f.now) {
 			t.Fatalf("got %+v, %v", queued, err)
 		}
 	}
@@ -127,7 +134,8 @@ func testPing(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, webhook, true, f.now)
 	job := f.ping(t, webhook, f.failed)
-	if job.EventType != string(event.WebhookPing) || job.Attempt != 1 || job.ContactID != "" || job.Endpoint.WebhookID != webhook {
+	if job.EventType != string(event.WebhookPing) || job.Attempt != 1 ||
+		job.ContactID != "" || job.Endpoint.WebhookID != webhook {
 		t.Errorf("got %+v", job)
 	}
 	f.SetDisabled(t, webhook, false, f.now)
@@ -158,7 +166,8 @@ func testPingDisables(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	before := f.Emit(t, tenant, "", f.now)
 	f.ping(t, webhook, func(job *delivery.Job) delivery.Result {
-		return f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."})
+		return f.result(job, delivery.Outcome{Status: 410},
+			delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."})
 	})
 	f.fanOut(t)
 	f.deliveries(t, before)
@@ -201,19 +210,23 @@ func testPrune(t *testing.T, f *fixture) {
 
 func testBacklog(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
-	webhook, disabled, enabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	webhook, disabled, enabled := f.AddWebhook(t, tenant, f.now),
+		f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, disabled, true, f.now)
 	expect := func(want delivery.Backlog) {
 		t.Helper()
 		got, err := f.store.Backlog(t.Context())
-		if err != nil || got.Pending != want.Pending || got.FanOut != want.FanOut || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled || !got.OldestFanOut.Equal(want.OldestFanOut) {
+		if err != nil || got.Pending != want.Pending || got.FanOut != want.FanOut || !got.Oldest.Equal(want.Oldest) ||
+			got.Disabled != want.Disabled || !got.OldestFanOut.Equal(want.OldestFanOut) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
 	expect(delivery.Backlog{Disabled: 1})
 	waiting := f.Emit(t, tenant, "", f.now.Add(-time.Minute))
 	f.Emit(t, tenant, "", f.now)
-	expect(delivery.Backlog{FanOut: 2, Oldest: f.now.Add(-time.Minute), OldestFanOut: f.now.Add(-time.Minute), Disabled: 1})
+	expect(delivery.Backlog{
+		FanOut: 2, Oldest: f.now.Add(-time.Minute), OldestFanOut: f.now.Add(-time.Minute), Disabled: 1,
+	})
 	f.fanOut(t)
 	expect(delivery.Backlog{Pending: 4, Oldest: f.now.Add(-time.Minute), Disabled: 1})
 	for _, job := range f.claim(t) {

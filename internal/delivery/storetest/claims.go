@@ -14,7 +14,8 @@ func testJob(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	id := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	job := f.claimOnly(t, id)[0]
-	if job.Attempt != 1 || job.EventID == "" || job.EventType != string(event.ContactUpdated) || job.ContactID != "contact1" {
+	if job.Attempt != 1 || job.EventID == "" ||
+		job.EventType != string(event.ContactUpdated) || job.ContactID != "contact1" {
 		t.Errorf("got %+v", job)
 	}
 	if !bytes.Contains(job.Payload, []byte(`"evt_`+job.EventID+`"`)) {
@@ -27,7 +28,8 @@ func testJob(t *testing.T, f *fixture) {
 	if e.WebhookID != webhook || e.TenantID != tenant || e.URL != URL || e.Fault != nil {
 		t.Errorf("got %+v", e)
 	}
-	if len(e.Secrets) != 1 || e.Secrets[0] != Secret || e.Headers[HeaderName] != HeaderValue || e.MaxPerSecond != MaxPerSecond {
+	if len(e.Secrets) != 1 || e.Secrets[0] != Secret ||
+		e.Headers[HeaderName] != HeaderValue || e.MaxPerSecond != MaxPerSecond {
 		t.Errorf("got secrets %v, headers %v and %d a second", e.Secrets, e.Headers, e.MaxPerSecond)
 	}
 }
@@ -77,7 +79,8 @@ func testComplete(t *testing.T, f *fixture) {
 		t.Errorf("the log is %+v, want %+v", state.Log, want)
 	}
 	state = f.state(t, ids[1], delivery.StatusPending, 1)
-	if state.LastStatus != 500 || state.LastError != "the endpoint responded with 500 Internal Server Error" || !state.Next.Equal(next) {
+	if state.LastStatus != 500 || state.LastError != "the endpoint responded with 500 Internal Server Error" ||
+		!state.Next.Equal(next) {
 		t.Errorf("to be retried: got %+v", state)
 	}
 	state = f.state(t, ids[2], delivery.StatusFailed, 1)

@@ -29,7 +29,8 @@ func testGone(t *testing.T, f *fixture) {
 	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	id := f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	job := f.claimOnly(t, id)[0]
-	f.complete(t, f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
+	f.complete(t, f.result(job, delivery.Outcome{Status: 410},
+		delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
 	f.state(t, id, delivery.StatusFailed, 1)
 	if disabled, reason := f.Disabled(t, webhook); !disabled || reason != "Gone." {
 		t.Errorf("disabled: %v, reason %q", disabled, reason)
@@ -47,7 +48,9 @@ func testDead(t *testing.T, f *fixture) {
 	start := f.now
 	webhook := f.AddWebhook(t, tenant, start)
 	first := f.AddEvent(t, tenant, "", start, webhook)[0]
-	f.attemptOnce(t, first, func(job *delivery.Job) delivery.Result { return f.retry(job, start.Add(deadAfter-time.Hour)) })
+	f.attemptOnce(t, first, func(job *delivery.Job) delivery.Result {
+		return f.retry(job, start.Add(deadAfter-time.Hour))
+	})
 
 	f.now = start.Add(deadAfter - time.Hour)
 	f.attemptOnce(t, first, func(job *delivery.Job) delivery.Result { return f.retry(job, start.Add(deadAfter)) })

@@ -13,14 +13,16 @@ import (
 
 func testFanOut(t *testing.T, f *fixture) {
 	tenant, other, unpaid := f.AddTenant(t), f.AddTenant(t), f.AddTenant(t)
-	first, second, disabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	first, second, disabled := f.AddWebhook(t, tenant, f.now),
+		f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, disabled, true, f.now)
 	elsewhere := f.AddWebhook(t, other, f.now)
 	f.AddWebhook(t, unpaid, f.now)
 	f.SetFeature(t, unpaid, false)
 
 	made := f.now
-	ours, others, nobodys := f.Emit(t, tenant, "contact1", made), f.Emit(t, other, "contact2", made), f.Emit(t, unpaid, "contact3", made)
+	ours, others, nobodys := f.Emit(t, tenant, "contact1", made),
+		f.Emit(t, other, "contact2", made), f.Emit(t, unpaid, "contact3", made)
 	f.claimOnly(t)
 	f.now = made.Add(time.Hour)
 	f.fanOut(t)
@@ -62,7 +64,9 @@ func testFanOutBehindFailing(t *testing.T, f *fixture) {
 	start := f.now
 	failing := f.Emit(t, tenant, "contact1", start)
 	f.fanOut(t)
-	f.attemptOnce(t, f.deliveries(t, failing, webhook)[0], func(job *delivery.Job) delivery.Result { return f.retry(job, start.Add(time.Hour)) })
+	f.attemptOnce(t, f.deliveries(t, failing, webhook)[0], func(job *delivery.Job) delivery.Result {
+		return f.retry(job, start.Add(time.Hour))
+	})
 	f.now = start.Add(20 * time.Second)
 	held := f.Emit(t, tenant, "contact1", f.now)
 	f.fanOut(t)
@@ -163,7 +167,8 @@ func testFanOutToVeryMany(t *testing.T, f *fixture) {
 		webhooks = append(webhooks, f.AddWebhook(t, large, f.now))
 	}
 	elsewhere := f.AddWebhook(t, other, f.now)
-	event, second, last := f.Emit(t, large, "contact1", f.now), f.Emit(t, large, "contact1", f.now), f.Emit(t, other, "", f.now)
+	event, second, last := f.Emit(t, large, "contact1", f.now),
+		f.Emit(t, large, "contact1", f.now), f.Emit(t, other, "", f.now)
 	step := func(want int) {
 		t.Helper()
 		out, err := f.store.FanOut(t.Context(), f.now)
@@ -189,7 +194,8 @@ func testFanOutToVeryMany(t *testing.T, f *fixture) {
 // when the events were made.
 func testFanOutAfterChange(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
-	kept, disabled, enabled, again := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	kept, disabled, enabled, again := f.AddWebhook(t, tenant, f.now),
+		f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, enabled, true, f.now)
 	before := f.Emit(t, tenant, "contact1", f.now)
 	f.SetDisabled(t, disabled, true, f.now)
@@ -228,7 +234,8 @@ func testFanOutAfterGone(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	job := f.claimOnly(t, f.AddEvent(t, tenant, "contact1", f.now, webhook)[0])[0]
 	waiting := f.Emit(t, tenant, "contact1", f.now)
-	f.complete(t, f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
+	f.complete(t, f.result(job, delivery.Outcome{Status: 410},
+		delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
 	f.fanOut(t)
 	f.deliveries(t, waiting)
 	f.SetDisabled(t, webhook, false, f.now)

@@ -49,7 +49,10 @@ func testResultOfNothing(t *testing.T, f *fixture) {
 		t.Fatalf("claimed %d deliveries", len(results))
 	}
 	f.DeleteWebhook(t, webhook)
-	if err := f.Transact(func(tx core.App) error { _, err := store.DeleteDeliveries(tx, webhook, 10); return err }); err != nil {
+	if err := f.Transact(func(tx core.App) error {
+		_, err := store.DeleteDeliveries(tx, webhook, 10)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.DeleteEvents(t, second)

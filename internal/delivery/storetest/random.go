@@ -15,7 +15,8 @@ import (
 func testOrderAtRandom(t *testing.T, f *fixture) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}} //nolint:gosec // a game
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a game
+	g := &game{fixture: f, other: f.Store(t), random: random, byTarget: map[[2]string]*played{}}
 	tenant := f.AddTenant(t)
 	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
 	for range 400 {

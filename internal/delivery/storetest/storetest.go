@@ -155,7 +155,8 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 			t.Parallel()
 			backend := open(t)
 			test.run(t, &fixture{
-				Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond), claims: map[string]*delivery.Job{},
+				Backend: backend, store: backend.Store(t),
+				now: time.Now().UTC().Truncate(time.Millisecond), claims: map[string]*delivery.Job{},
 			})
 		})
 	}
@@ -195,7 +196,8 @@ func (f *fixture) claimSome(t *testing.T, perEndpoint int) (jobs []*delivery.Job
 	}
 	taken := map[string]int{}
 	for _, job := range due {
-		if f.claims[job.DeliveryID] == nil && taken[job.Endpoint.WebhookID] < perEndpoint && (job.Attempt > 1 || !f.busy(job)) {
+		if f.claims[job.DeliveryID] == nil &&
+			taken[job.Endpoint.WebhookID] < perEndpoint && (job.Attempt > 1 || !f.busy(job)) {
 			f.claims[job.DeliveryID] = job
 			taken[job.Endpoint.WebhookID]++
 			jobs = append(jobs, job)
@@ -256,7 +258,8 @@ func (f *fixture) retry(job *delivery.Job, next time.Time) delivery.Result {
 }
 
 func (f *fixture) failed(job *delivery.Job) delivery.Result {
-	return f.result(job, delivery.Outcome{Failure: delivery.FailureTimeout}, delivery.Decision{Status: delivery.StatusFailed})
+	return f.result(job, delivery.Outcome{Failure: delivery.FailureTimeout},
+		delivery.Decision{Status: delivery.StatusFailed})
 }
 
 func (f *fixture) result(job *delivery.Job, outcome delivery.Outcome, decision delivery.Decision) delivery.Result {

@@ -43,7 +43,8 @@ type filledForm struct {
 
 // add adds a question, if there is work left for reading its label and type.
 func (f *filledForm) add(w *work, label, kind string, value any) bool {
-	f.labels, f.types, f.values = append(f.labels, label), append(f.types, typeOf(kind, label, value)), append(f.values, value)
+	f.labels, f.types, f.values = append(f.labels, label),
+		append(f.types, typeOf(kind, label, value)), append(f.values, value)
 	return w.spend(16 + (len(label)+len(kind))/4)
 }
 
@@ -78,7 +79,9 @@ func (f *filledForm) read(w *work, v any) bool {
 
 // What senders call the label of a question, and the answer to it. Labels come before keys.
 var (
-	labelNames  = []string{"label", "title", "question", "name", "column_id", "field", "field_name", "fieldname", "key", "id"}
+	labelNames = []string{
+		"label", "title", "question", "name", "column_id", "field", "field_name", "fieldname", "key", "id",
+	}
 	answerNames = []string{"value", "answer", "values", "string_value", "field_value", "fieldvalue", "response"}
 )
 
@@ -266,7 +269,8 @@ func askedNote(labels []string) string {
 	if len(labels) == 0 {
 		return ""
 	}
-	return " The form asks: " + some(labels) + ". To read an answer, map a field to its question, as in @answer:" + shorten(names.Fold(labels[0])) + "."
+	return " The form asks: " + some(labels) + ". To read an answer, map a field to its question, as in @answer:" +
+		shorten(names.Fold(labels[0])) + "."
 }
 
 // answerText returns the text of an answer. A box that is ticked has none.

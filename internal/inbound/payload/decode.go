@@ -146,7 +146,8 @@ func (p *Payload) advise(root any) {
 			return
 		}
 		if text, found := suggestion(root); found != nil && found.elsewhere && found.isAtTop() {
-			first.Warnings = append(first.Warnings, "the body has a name that was not read; choose the sender's preset, or set a mapping such as "+text)
+			first.Warnings = append(first.Warnings,
+				"the body has a name that was not read; choose the sender's preset, or set a mapping such as "+text)
 		}
 		return
 	}
@@ -156,7 +157,8 @@ func (p *Payload) advise(root any) {
 		return
 	}
 	p.Note += " Choose the sender's preset, or set a mapping such as " + text + "."
-	first.Warnings = append(first.Warnings, "the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+text)
+	first.Warnings = append(first.Warnings,
+		"the body has an email address that was not read; choose the sender's preset, or set a mapping such as "+text)
 }
 
 // decodePlain reads a payload without a mapping.
@@ -177,7 +179,8 @@ func decodePlain(root any, own []string) (Payload, error) {
 		items, err := plainItems(v, own)
 		return Payload{Items: items, Batch: true}, err
 	}
-	return Payload{}, fault.New(fault.ValidationFailed, "Send a JSON object with a contact's fields, or an array of such objects.")
+	return Payload{}, fault.New(fault.ValidationFailed,
+		"Send a JSON object with a contact's fields, or an array of such objects.")
 }
 
 // plainItems reads the elements of an array by common names.
@@ -197,12 +200,14 @@ func plainItems(list []any, own []string) ([]Item, error) {
 }
 
 func notAnObject() Item {
-	return Item{Action: contact.Upsert, Err: fault.New(fault.CodeInvalidType, "an item must be an object with a contact's fields")}
+	return Item{Action: contact.Upsert, Err: fault.New(fault.CodeInvalidType,
+		"an item must be an object with a contact's fields")}
 }
 
 func checkCount(n int) error {
 	if n > MaxItems {
-		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one request. Split the request.")
+		return fault.New(fault.PayloadTooLarge,
+			"At most "+strconv.Itoa(MaxItems)+" items can be sent in one request. Split the request.")
 	}
 	return nil
 }
@@ -215,7 +220,8 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 		return nil, nil, unsupported()
 	}
 	if cs := params["charset"]; cs != "" && !slices.Contains(utf8Names, strings.ToLower(cs)) {
-		return nil, nil, fault.New(fault.UnsupportedMediaType, fmt.Sprintf("The body must be in UTF-8; Content-Type names the charset %.40q.", cs))
+		return nil, nil, fault.New(fault.UnsupportedMediaType,
+			fmt.Sprintf("The body must be in UTF-8; Content-Type names the charset %.40q.", cs))
 	}
 	switch {
 	case media == "application/json", strings.HasSuffix(media, "+json"), isText(media) && looksLikeJSON(body):
@@ -248,7 +254,8 @@ func looksLikeJSON(body []byte) bool {
 
 func unsupported() error {
 	return fault.New(fault.UnsupportedMediaType,
-		"Send JSON, a form or a multipart form, with Content-Type application/json, application/x-www-form-urlencoded or multipart/form-data.")
+		"Send JSON, a form or a multipart form, with Content-Type application/json, "+
+			"application/x-www-form-urlencoded or multipart/form-data.")
 }
 
 func emptyBody() error {
@@ -274,7 +281,8 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fault.New(fault.InvalidJSON, "The JSON is nested more than "+strconv.Itoa(MaxDepth)+" levels deep.")
 	}
 	if values > MaxValues {
-		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one request. Split the request.")
+		return nil, fault.New(fault.PayloadTooLarge,
+			"At most "+strconv.Itoa(MaxValues)+" values can be sent in one request. Split the request.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()

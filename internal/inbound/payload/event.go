@@ -22,7 +22,8 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	if !strings.HasPrefix(eventID, event.IDPrefix) || !stamped {
 		return Payload{}, false
 	}
-	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" || prefix == "key" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
+	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" ||
+		prefix == "key" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
 		return Payload{}, true
 	}
 	data, ok := obj["data"].(map[string]any)
@@ -40,7 +41,9 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 // or, if it has none, the original's id. The externalId before the event finds the copy, which then follows: a change
 // of the original's externalId changes the copy's.
 func eventItem(kind event.Kind, data, previous map[string]any) Item {
-	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert, Changed: []string{FieldExternalID}}
+	it := Item{
+		Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert, Changed: []string{FieldExternalID},
+	}
 	if kind == event.ContactDeleted {
 		it.Action = contact.Delete
 	}

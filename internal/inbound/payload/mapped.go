@@ -50,7 +50,8 @@ func (m *Mapping) apply(root any, own []string) (Payload, error) {
 }
 
 // tooCostly is the message for a payload that costs a mapping too much work.
-const tooCostly = "the mapping's paths do too much work on this payload: send fewer items in a request, or use simpler paths"
+const tooCostly = "the mapping's paths do too much work on this payload: " +
+	"send fewer items in a request, or use simpler paths"
 
 // selectItems finds the items. A path that selects an empty list means that nothing must be done, so that a path can
 // filter. A path that finds nothing means that the sender has changed its format.
@@ -79,7 +80,10 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return nil, true, nil
 		}
 	}
-	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.%s", shorten(r.itemsText), receivedNote(arrived(r.root))))
+	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf(
+		"The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.%s",
+		shorten(r.itemsText), receivedNote(arrived(r.root)),
+	))
 }
 
 // nothing returns the item for a payload from which a preset takes no contact, such as that of another event.

@@ -122,7 +122,8 @@ func withPreset(own map[string]any) (map[string]any, error) {
 	name, _ := v.(string)
 	p, ok := presets()[name]
 	if !ok {
-		return nil, wrongAt("preset", fmt.Sprintf("unknown preset %q; use one of %s", shorten(name), strings.Join(presetNames(), ", ")))
+		return nil, wrongAt("preset",
+			fmt.Sprintf("unknown preset %q; use one of %s", shorten(name), strings.Join(presetNames(), ", ")))
 	}
 	base, err := parseJSON(p.Mapping)
 	if err != nil {
@@ -212,7 +213,8 @@ func targetsAt(at string, v any) ([]target, error) {
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		here := at + "." + shorten(name)
 		if !targetName.MatchString(name) || len(name) > maxTargetName || name == fieldAction {
-			return nil, wrongAt(here, "cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit")
+			return nil, wrongAt(here,
+				"cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit")
 		}
 		t := target{name: name}
 		var err error

@@ -64,8 +64,12 @@ func (it *Item) matchID(id string) {
 
 // parts are where an object has a text for a field, folded, as for Jotform's phone numbers and a company with an ID.
 var parts = map[string][]string{
-	names.Name: {"full", "formatted", "value"}, names.Phone: {"full", "value", "number", "e164", "e164phone", "international", "national", "nationalnumber", "freeformnumber"},
-	names.Company: {"name", "value"}, names.Email: {"value", "address"}, names.FirstName: {"value"}, names.LastName: {"value"},
+	names.Name: {"full", "formatted", "value"}, names.Phone: {
+		"full", "value", "number", "e164", "e164phone",
+		"international", "national", "nationalnumber", "freeformnumber",
+	},
+	names.Company: {"name", "value"}, names.Email: {"value", "address"},
+	names.FirstName: {"value"}, names.LastName: {"value"},
 }
 
 // valueOf returns what scalar does, for an object the text in it that is meant for the field, and for a list its
@@ -153,7 +157,8 @@ func placesOf(field string, obj map[string]any) (places []place) {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		part := slices.Index(parts[field], names.Fold(key))
 		meaning := names.Of(key)
-		if text, _ := obj[key].(string); meaning.Field != field && (field == names.Email || field == names.Phone) && shapeOf(text) == field {
+		if text, _ := obj[key].(string); meaning.Field != field &&
+			(field == names.Email || field == names.Phone) && shapeOf(text) == field {
 			meaning = names.Of(field + " " + key)
 		}
 		switch {
@@ -226,7 +231,9 @@ func withCodes(obj map[string]any, number string) string {
 	if area := codeIn(obj, "area", "areacode"); area != "" {
 		number = area + " " + number
 	}
-	country := strings.TrimPrefix(codeIn(obj, "country", "countrycode", "dialcode", "callingcode", "countrycallingcode"), "00")
+	country := strings.TrimPrefix(
+		codeIn(obj, "country", "countrycode", "dialcode", "callingcode", "countrycallingcode"), "00",
+	)
 	digits := names.Fold(number)
 	switch {
 	case country == "":
@@ -245,7 +252,8 @@ var codeShape = regexp.MustCompile(`^[+(]?[0-9]{1,6}\)?$`)
 func codeIn(obj map[string]any, called ...string) string {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		text, _ := scalar(obj[key])
-		if code, _ := text.(string); codeShape.MatchString(code) && slices.Contains(called, strings.TrimPrefix(names.Fold(key), "phone")) {
+		if code, _ := text.(string); codeShape.MatchString(code) &&
+			slices.Contains(called, strings.TrimPrefix(names.Fold(key), "phone")) {
 			return strings.Trim(code, "+()")
 		}
 	}

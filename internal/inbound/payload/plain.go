@@ -109,7 +109,9 @@ func (r *plainReading) shape(name string) string {
 }
 
 // unnamed are the fields that have no names but their own. A field that is added to the contacts may be one.
-var unnamed = slices.DeleteFunc(slices.Clone(contact.Fields), func(field *contact.Field) bool { return names.Known(field.Name) })
+var unnamed = slices.DeleteFunc(slices.Clone(contact.Fields), func(field *contact.Field) bool {
+	return names.Known(field.Name)
+})
 
 // fieldLike returns the unnamed field whose name differs only in case and punctuation.
 func fieldLike(name string) string {
@@ -172,7 +174,8 @@ func (r *plainReading) takeName() {
 	whole, _ := r.Fields[fieldName].(string)
 	if isNumbered(whole) && parts == [3]string{} {
 		if key, name := r.namesake(); name != "" {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
 			whole = name
 		}
 	}

@@ -163,7 +163,8 @@ func suggestNames(obj map[string]any, labels, at []string) map[string]any {
 
 // details are the properties in which senders put the rest of a contact, folded.
 var details = []string{
-	"fields", "customfields", "attributes", "customattributes", "merges", "mergefields", "properties", "traits", "profile", "billing", "billingaddress",
+	"fields", "customfields", "attributes", "customattributes", "merges",
+	"mergefields", "properties", "traits", "profile", "billing", "billingaddress",
 }
 
 // addDetails adds what is only in a property beside the email address, such as "fields".

@@ -65,12 +65,16 @@ func (f *Files) LTXFiles(ctx context.Context, level int, seek ltx.TXID, _ bool) 
 }
 
 // OpenLTXFile implements litestream.ReplicaClient.
-func (f *Files) OpenLTXFile(ctx context.Context, level int, first, last ltx.TXID, offset, size int64) (io.ReadCloser, error) {
+func (f *Files) OpenLTXFile(
+	ctx context.Context, level int, first, last ltx.TXID, offset, size int64,
+) (io.ReadCloser, error) {
 	return f.store.Get(ctx, litestream.LTXFilePath(f.folder, level, first, last), offset, size)
 }
 
 // WriteLTXFile implements litestream.ReplicaClient.
-func (f *Files) WriteLTXFile(ctx context.Context, level int, first, last ltx.TXID, content io.Reader) (*ltx.FileInfo, error) {
+func (f *Files) WriteLTXFile(
+	ctx context.Context, level int, first, last ltx.TXID, content io.Reader,
+) (*ltx.FileInfo, error) {
 	size, err := f.store.Put(ctx, litestream.LTXFilePath(f.folder, level, first, last), content)
 	if err != nil {
 		return nil, err
@@ -136,7 +140,9 @@ func (f *Files) list(ctx context.Context, level int) (files []*ltx.FileInfo, err
 		if parseErr != nil {
 			continue
 		}
-		files = append(files, &ltx.FileInfo{Level: level, MinTXID: first, MaxTXID: last, Size: object.Size, CreatedAt: object.Modified.UTC()})
+		files = append(files, &ltx.FileInfo{
+			Level: level, MinTXID: first, MaxTXID: last, Size: object.Size, CreatedAt: object.Modified.UTC(),
+		})
 	}
 	return files, err
 }

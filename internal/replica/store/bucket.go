@@ -65,7 +65,9 @@ func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 			return nil, errors.New("endpoint must be a URL such as https://s3.example.com")
 		}
-		base = url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: strings.TrimSuffix(parsed.Path, "/") + "/" + address.Host}
+		base = url.URL{
+			Scheme: parsed.Scheme, Host: parsed.Host, Path: strings.TrimSuffix(parsed.Path, "/") + "/" + address.Host,
+		}
 	}
 	return &bucket{
 		base:        base,
@@ -132,7 +134,8 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 func refusal(r request, response *http.Response) error {
 	var failure struct{ Code, Message string }
 	_ = xml.NewDecoder(io.LimitReader(response.Body, maxErrorBody)).Decode(&failure) // proxies send no XML, or a page
-	err := fmt.Errorf("the store responds to %s %s with %d %s: %s", r.method, r.key, response.StatusCode, failure.Code, failure.Message)
+	err := fmt.Errorf("the store responds to %s %s with %d %s: %s",
+		r.method, r.key, response.StatusCode, failure.Code, failure.Message)
 	switch {
 	case r.key != "" && response.StatusCode == http.StatusNotFound && failure.Code == "NoSuchKey":
 		return errors.Join(fs.ErrNotExist, err)
@@ -219,7 +222,8 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 		}
 		sum := md5.Sum(body) //nolint:gosec // S3 requires it
 		header := http.Header{"Content-Md5": {base64.StdEncoding.EncodeToString(sum[:])}, "Content-Type": {"application/xml"}}
-		response, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
+		response, _, err := b.do(ctx,
+			request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
 		if err != nil {
 			return err
 		}

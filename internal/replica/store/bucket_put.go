@@ -57,7 +57,9 @@ func (b *bucket) putObject(ctx context.Context, r request) (tag string, err erro
 	return tag, nil
 }
 
-func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, rest io.Reader) (size int64, err error) {
+func (b *bucket) putParts(
+	ctx context.Context, key, upload string, part []byte, rest io.Reader,
+) (size int64, err error) {
 	type sent struct {
 		PartNumber int
 		ETag       string
@@ -86,7 +88,8 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	if err != nil {
 		return 0, err
 	}
-	response, _, err := b.do(ctx, request{method: http.MethodPost, key: key, query: url.Values{"uploadId": {upload}}, body: body})
+	response, _, err := b.do(ctx,
+		request{method: http.MethodPost, key: key, query: url.Values{"uploadId": {upload}}, body: body})
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +97,8 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 		XMLName xml.Name
 		Code    string
 	}
-	if err := xml.Unmarshal(response, &completed); err != nil || completed.XMLName.Local != "CompleteMultipartUploadResult" {
+	if err := xml.Unmarshal(response, &completed); err != nil ||
+		completed.XMLName.Local != "CompleteMultipartUploadResult" {
 		return 0, fmt.Errorf("the store did not complete the upload of %s: %s", key, completed.Code)
 	}
 	return size, nil

@@ -48,7 +48,9 @@ type Credentials struct{ Key, Secret, Token string }
 
 // CredentialsFrom reads the environment variables that are common for S3.
 func CredentialsFrom(environment func(string) string) Credentials {
-	return Credentials{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"), environment("AWS_SESSION_TOKEN")}
+	return Credentials{
+		environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"), environment("AWS_SESSION_TOKEN"),
+	}
 }
 
 // IsShared reports whether several machines can coordinate over the store at the address.

@@ -63,7 +63,8 @@ func (c *Connection) Close() error {
 }
 
 // ErrReadOnly is the error of a statement that writes on a connection for reading: nothing of it is in the database.
-var ErrReadOnly = errors.New("the statement writes data but does not begin with INSERT, UPDATE, DELETE or REPLACE: rewrite it to begin with one of them")
+var ErrReadOnly = errors.New("the statement writes data but does not begin with INSERT, " +
+	"UPDATE, DELETE or REPLACE: rewrite it to begin with one of them")
 
 // ExecContext implements driver.ExecerContext.
 func (c *Connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {

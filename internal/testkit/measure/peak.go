@@ -44,7 +44,8 @@ func Peak(t *testing.T, do func()) int {
 		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
 	}
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+strings.Join(names, "/"), "-test.count=1")
-	command.Env = append(os.Environ(), peakEnv+"="+t.Name(), "GOGC=20", "GOMEMLIMIT=off", "GOMAXPROCS=1", "GODEBUG=gcstoptheworld=1,gctrace=1")
+	command.Env = append(os.Environ(), peakEnv+"="+t.Name(), "GOGC=20", "GOMEMLIMIT=off", "GOMAXPROCS=1",
+		"GODEBUG=gcstoptheworld=1,gctrace=1")
 	var trace bytes.Buffer
 	command.Stderr = &trace
 	if out, err := command.Output(); err != nil {

@@ -56,7 +56,8 @@ func checkErrorCodes(described *v3.Response, body []byte) []string {
 	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(allowed, fields[name].Code) {
-			faults = append(faults, fmt.Sprintf("response body: $.error.fields.%s.code: %q is none of %q", name, fields[name].Code, allowed))
+			faults = append(faults, fmt.Sprintf("response body: $.error.fields.%s.code: %q is none of %q",
+				name, fields[name].Code, allowed))
 		}
 	}
 	return faults

@@ -95,7 +95,8 @@ func withBody(req *http.Request, body []byte) *http.Request {
 	if req.Method == "" {
 		req.Method = http.MethodGet
 	}
-	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && strings.HasSuffix(mediaType, "+json") {
+	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil &&
+		strings.HasSuffix(mediaType, "+json") {
 		req.Header.Set("Content-Type", "application/json") // OpenAPI cannot describe all of these types
 	}
 	return req
@@ -113,11 +114,14 @@ func (o *document) check(req *http.Request, res *http.Response, body []byte) []s
 	}
 	item, template := o.findPath(asked)
 	if item == nil {
-		return o.checkUndescribed("the path", []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusTooManyRequests}, req, res, body)
+		return o.checkUndescribed("the path", []int{
+			http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusTooManyRequests,
+		}, req, res, body)
 	}
 	operation := helpers.ExtractOperation(asked, item)
 	if operation == nil {
-		return o.checkUndescribed("the method", []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests}, req, res, body)
+		return o.checkUndescribed("the method",
+			[]int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests}, req, res, body)
 	}
 	described := responseFor(operation, res.StatusCode)
 	if described == nil {
@@ -142,13 +146,16 @@ func (o *document) findPath(req *http.Request) (*v3.PathItem, string) {
 }
 
 // checkUndescribed checks the response to a path or method that is not in the document.
-func (o *document) checkUndescribed(what string, allowed []int, req *http.Request, res *http.Response, body []byte) []string {
+func (o *document) checkUndescribed(
+	what string, allowed []int, req *http.Request, res *http.Response, body []byte,
+) []string {
 	if !slices.Contains(allowed, res.StatusCode) {
 		return []string{fmt.Sprintf("%s is not described, so its status must be one of %v", what, allowed)}
 	}
 	name := map[int]string{
-		http.StatusBadRequest: "PlainInvalidParameter", http.StatusNotFound: "NotFound", http.StatusMethodNotAllowed: "MethodNotAllowed",
-		http.StatusTooManyRequests: "PlainRateLimited", // of a member
+		http.StatusBadRequest: "PlainInvalidParameter", http.StatusNotFound: "NotFound",
+		http.StatusMethodNotAllowed: "MethodNotAllowed",
+		http.StatusTooManyRequests:  "PlainRateLimited", // of a member
 	}[res.StatusCode]
 	return o.checkResponse(o.model.Components.Responses.GetOrZero(name), req, res, body)
 }

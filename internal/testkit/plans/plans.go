@@ -25,8 +25,10 @@ var reasons string
 
 // growing are the tables whose rows grow with contacts, events, deliveries, attempts or requests.
 var growing = []string{
-	"contacts", "_contactSearch", "_contactUnindexed", "_contactGrams", "_idempotency", "events", "deliveries", "delivery_attempts", "inbound_requests",
-	"_inboundPeople", "_inboundCrowds", "_importRows", "_importRefusals", "_importNotes", "_importContacts", "audit_log", "_keptCalls",
+	"contacts", "_contactSearch", "_contactUnindexed", "_contactGrams",
+	"_idempotency", "events", "deliveries", "delivery_attempts", "inbound_requests",
+	"_inboundPeople", "_inboundCrowds", "_importRows", "_importRefusals",
+	"_importNotes", "_importContacts", "audit_log", "_keptCalls",
 }
 
 // normal are the parts of statements that the program generates. What differs in them does not matter to the plan.
@@ -148,7 +150,9 @@ func isBroad(constraints string) bool {
 	return true
 }
 
-var aliased = regexp.MustCompile("(?i)(?:FROM|JOIN|,|UPDATE|INTO) *[`\"\\[{]*(\\w+)[`\"\\]}]*(?: +AS)? +[`\"\\[]*(\\w+)")
+var aliased = regexp.MustCompile(
+	"(?i)(?:FROM|JOIN|,|UPDATE|INTO) *[`\"\\[{]*(\\w+)[`\"\\]}]*(?: +AS)? +[`\"\\[]*(\\w+)",
+)
 
 // aliasesIn returns the tables of a statement by their aliases.
 func aliasesIn(text string) map[string]string {

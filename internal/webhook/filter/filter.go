@@ -47,7 +47,10 @@ func Parse(payload []byte) (*Event, error) {
 
 // builtins are the functions that a filter may call. With them, the time and memory of an evaluation are proportional
 // to the filter and the event; see costly.
-var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs"}
+var builtins = []string{
+	"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix",
+	"hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs",
+}
 
 // Filter is a compiled filter.
 type Filter struct {
@@ -66,7 +69,9 @@ func Compile(text string) (*Filter, error) {
 	if found.what != "" {
 		return nil, errors.New(Describe((&file.Error{Location: found.at, Message: found.what}).Bind(file.NewSource(text))))
 	}
-	options := []expr.Option{expr.Env(Event{}), expr.AsBool(), expr.WarnOnAny(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins()}
+	options := []expr.Option{
+		expr.Env(Event{}), expr.AsBool(), expr.WarnOnAny(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins(),
+	}
 	for _, name := range builtins {
 		options = append(options, expr.EnableBuiltin(name))
 	}
@@ -99,7 +104,10 @@ func (c *costly) Visit(node *ast.Node) {
 			c.what = "a filter cannot use matches: use contains, startsWith or endsWith"
 		}
 	case *ast.BuiltinNode:
-		if slices.ContainsFunc(n.Arguments, func(argument ast.Node) bool { _, loops := argument.(*ast.PredicateNode); return loops }) {
+		if slices.ContainsFunc(n.Arguments, func(argument ast.Node) bool {
+			_, loops := argument.(*ast.PredicateNode)
+			return loops
+		}) {
 			c.what = "a filter cannot use the function " + n.Name
 		}
 	}

@@ -11,7 +11,9 @@ import (
 const MaxSteps = 200_000
 
 // ErrSteps is why a filter is not evaluated that takes more steps than that.
-var ErrSteps = errors.New("takes too many steps for an event of this size, so the webhook receives it: use fewer operations on long texts")
+var ErrSteps = errors.New(
+	"takes too many steps for an event of this size, so the webhook receives it: use fewer operations on long texts",
+)
 
 const (
 	chunk      = 64    // bytes that a text operation handles in a step
@@ -24,8 +26,10 @@ func (f *Filter) Steps(event *Event) int { return f.nodes + f.texts*(1+event.siz
 
 // weights are the steps of text operations for each chunk of text.
 var weights = map[string]int{
-	"+": 1, "contains": 1, "startsWith": 1, "endsWith": 1, "indexOf": 1, "len": 1, "in": 2, "<": 2, ">": 2, "<=": 2, ">=": 2,
-	"lower": 8, "upper": 8, "trim": 4, "trimPrefix": 1, "trimSuffix": 1, "hasPrefix": 1, "hasSuffix": 1, "int": 2, "float": 2,
+	"+": 1, "contains": 1, "startsWith": 1, "endsWith": 1,
+	"indexOf": 1, "len": 1, "in": 2, "<": 2, ">": 2, "<=": 2, ">=": 2,
+	"lower": 8, "upper": 8, "trim": 4, "trimPrefix": 1, "trimSuffix": 1,
+	"hasPrefix": 1, "hasSuffix": 1, "int": 2, "float": 2,
 	"==": 8, "!=": 8, "string": 4,
 }
 
@@ -42,7 +46,8 @@ func (c *cost) add(node ast.Node) {
 		case "+":
 			c.sums++
 		}
-		if !fixed(n.Left) && !fixed(n.Right) || n.Operator == "+" || n.Operator == "contains" || n.Operator == "in" && !fixed(n.Right) {
+		if !fixed(n.Left) && !fixed(n.Right) || n.Operator == "+" ||
+			n.Operator == "contains" || n.Operator == "in" && !fixed(n.Right) {
 			c.weight += weights[n.Operator]
 		}
 	case *ast.BuiltinNode:
