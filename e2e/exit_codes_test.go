@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%v exits with %d: %q %q", args, got.code, got.stdout, got.stderr)
 		}
 	}
-	every := testenv.Count(3, 1) // each is a process
+	every := testenv.Count(6, 1) // each is a process
 	for n, tc := range []struct {
 		says string // a part of the error
 		args []string

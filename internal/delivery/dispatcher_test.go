@@ -141,7 +141,7 @@ func TestDispatcherAlternates(t *testing.T) {
 	f := newFleet(t, Options{})
 	f.wake()
 	counts := map[string]int{}
-	for range 150 {
+	for range 600 {
 		operation, wait := f.next(f.at())
 		const took = time.Millisecond
 		switch operation := operation.(type) {
