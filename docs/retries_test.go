@@ -110,7 +110,8 @@ func TestRetriesOfAnotherPolicy(t *testing.T) {
 			t.Errorf("%s is %q with either policy", name, others[name])
 		}
 	}
-	if want := "| after | at once | 5 s | 1 min | 5 min | 30 min | 2 h | 6 h | 12 h | 24 h | 28 h | 24 h | 25 h |"; !strings.HasSuffix(others["schedule"], want) {
+	want := "| after | at once | 5 s | 1 min | 5 min | 30 min | 2 h | 6 h | 12 h | 24 h | 28 h | 24 h | 25 h |"
+	if !strings.HasSuffix(others["schedule"], want) {
 		t.Errorf("the schedule is %s", others["schedule"])
 	}
 }

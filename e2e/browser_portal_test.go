@@ -148,7 +148,8 @@ func TestBrowserPortal(t *testing.T) {
 // window that was open.
 func TestBrowserPortalMembers(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t, "walks through all dialogs of members; the tests of the API and of expired sessions cover what they do")
+	testenv.Long(t,
+		"walks through all dialogs of members; the tests of the API and of expired sessions cover what they do")
 	i, tenant, key := newKey(t)
 	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")
 	s := i.serve()

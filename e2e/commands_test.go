@@ -27,7 +27,8 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	}
 	reader.expect(200, http.MethodGet, contactsPath, "")
 	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
-	if again := i.run("key", "rotate", str(t, first, "id"), "--overlapHours", "1"); again.code != 0 || !strings.Contains(again.stderr, "note: the new key expires at ") {
+	if again := i.run("key", "rotate", str(t, first, "id"), "--overlapHours", "1"); again.code != 0 ||
+		!strings.Contains(again.stderr, "note: the new key expires at ") {
 		t.Errorf("a key that inherits the end of an overlap is created without a note: %q", again.stderr)
 	}
 	i.must("key", "revoke", str(t, first, "id"))
@@ -38,11 +39,13 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	if got := s.client(str(t, rotated, "key")).do(http.MethodGet, contactsPath, ""); got.status != 401 {
 		t.Errorf("a key that was rotated without an overlap returns %s", got)
 	}
-	if got := i.run("key", "rotate", str(t, first, "id")); got.code != 1 || !strings.Contains(got.stderr, "is revoked; create a new one instead") || !oneLine(got.stderr) {
+	if got := i.run("key", "rotate", str(t, first, "id")); got.code != 1 ||
+		!strings.Contains(got.stderr, "is revoked; create a new one instead") || !oneLine(got.stderr) {
 		t.Errorf("rotating a revoked key exits with %d and prints %q", got.code, got.stderr)
 	}
 	keys := i.many("key", "list", "--tenant", tenantID)
-	if len(keys) != 4 || keys[0]["revoked"] == nil || keys[3]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
+	if len(keys) != 4 || keys[0]["revoked"] == nil || keys[3]["revoked"] != nil ||
+		keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
 		t.Errorf("the keys are %v", keys)
 	}
 	for _, key := range keys {
@@ -96,13 +99,15 @@ func TestServedAddresses(t *testing.T) {
 	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {
 		t.Errorf("/docs/ returns %s", got)
 	}
-	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
+	address := str(t, i.one("inbound", "create", "Acme"), "url")
+	if !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
 		t.Errorf("served at %s, the address is %s", s.base, address)
 	}
 	s.signIn().expect(200, http.MethodPatch, "/api/settings", `{"meta":{"appURL":"https://crm.example.com"}}`)
 	s.stop()
 	i.serve()
-	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, "https://crm.example.com/api/hooks/") {
+	address = str(t, i.one("inbound", "create", "Acme"), "url")
+	if !strings.HasPrefix(address, "https://crm.example.com/api/hooks/") {
 		t.Errorf("the address does not keep to the setting: %s", address)
 	}
 }

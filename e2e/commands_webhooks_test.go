@@ -27,14 +27,16 @@ func TestDeliveryCommands(t *testing.T) {
 	c.expect(201, http.MethodPost, contactsPath, `{"name":"Bob"}`)
 	r.await(t, "two events", atLeast(2))
 	s.awaitRecords("deliveries", `status="delivered"`, 2)
-	if listed := i.run("delivery", "list", id, "--limit", "1"); strings.Count(listed.stdout, "contact.created") != 1 || !strings.Contains(listed.stderr, "--limit") {
+	if listed := i.run("delivery", "list", id, "--limit", "1"); strings.Count(listed.stdout, "contact.created") != 1 ||
+		!strings.Contains(listed.stderr, "--limit") {
 		t.Errorf("one of two deliveries is listed as %s%s", listed.stdout, listed.stderr)
 	}
 	if listed := i.many("delivery", "list", id, "--status", "failed"); len(listed) != 0 {
 		t.Errorf("failed are %v", listed)
 	}
 	listed := i.many("delivery", "list", id, "--status", "delivered", "--limit", "1")
-	if len(listed) != 1 || listed[0]["type"] != "contact.created" || listed[0]["lastStatus"] != 204.0 || listed[0]["lastError"] != nil {
+	if len(listed) != 1 || listed[0]["type"] != "contact.created" || listed[0]["lastStatus"] != 204.0 ||
+		listed[0]["lastError"] != nil {
 		t.Fatalf("the list is %v", listed)
 	}
 	i.must("delivery", "redeliver", str(t, listed[0], "id"))
@@ -86,7 +88,8 @@ func TestWebhookCommands(t *testing.T) {
 			t.Errorf("the delivery %+v", d)
 		}
 	}
-	if got := all.await(t, "", atLeast(2)); len(got) != 2 || got[0].Type != "contact.created" || got[1].Type != "contact.updated" {
+	if got := all.await(t, "", atLeast(2)); len(got) != 2 || got[0].Type != "contact.created" ||
+		got[1].Type != "contact.updated" {
 		t.Errorf("the webhook for all events got %+v", got)
 	}
 }
@@ -96,13 +99,15 @@ func TestInboundCommands(t *testing.T) {
 	i := newInstallation(t).superuser()
 	s := i.serve()
 	i.must("tenant", "create", "Acme")
-	created := i.one("inbound", "create", "Acme", "--name", "form", "--access", "full", "--mapping", `{"fields":{"email":"who.mail"}}`)
+	created := i.one("inbound", "create", "Acme", "--name", "form", "--access", "full",
+		"--mapping", `{"fields":{"email":"who.mail"}}`)
 	token := str(t, created, "token")
 	if !strings.HasSuffix(str(t, created, "url"), "/api/hooks/"+token) || created["access"] != "full" {
 		t.Errorf("the webhook is %v", created)
 	}
 	c := s.client("")
-	if got := c.expect(200, http.MethodPost, "/api/hooks/"+token, `{"who":{"mail":"ada@example.com"}}`); got.data()["created"] != 1.0 {
+	got := c.expect(200, http.MethodPost, "/api/hooks/"+token, `{"who":{"mail":"ada@example.com"}}`)
+	if got.data()["created"] != 1.0 {
 		t.Errorf("a call returns %s", got)
 	}
 	next := str(t, i.one("inbound", "rotate", str(t, created, "id")), "token")
@@ -116,12 +121,14 @@ func TestInboundCommands(t *testing.T) {
 	}
 	i.must("inbound", "delete", str(t, created, "id"))
 	signed := i.one("inbound", "create", "Acme", "--verifySecret", "shop secret of 22 bytes", "--verifyScheme", "shopify")
-	if got := c.do(http.MethodPost, "/api/hooks/"+str(t, signed, "token"), `{"name":"Ada"}`); got.status != 401 || got.code() != "invalid_signature" || signed["verifyScheme"] != "shopify" {
+	if got := c.do(http.MethodPost, "/api/hooks/"+str(t, signed, "token"), `{"name":"Ada"}`); got.status != 401 ||
+		got.code() != "invalid_signature" || signed["verifyScheme"] != "shopify" {
 		t.Errorf("without a signature, %v returns %s", signed, got)
 	}
 	unsigned := i.one("inbound", "create", "Acme", "--mapping", `{"preset":"typeform"}`)
 	for _, listed := range i.many("inbound", "list") { // without a secret, nothing is verified
-		if want := map[any]any{signed["id"]: "shopify"}[listed["id"]]; listed["verifyScheme"] != want || unsigned["verifyScheme"] != "typeform" {
+		if want := map[any]any{signed["id"]: "shopify"}[listed["id"]]; listed["verifyScheme"] != want ||
+			unsigned["verifyScheme"] != "typeform" {
 			t.Errorf("%v is listed, and %v created", listed, unsigned)
 		}
 	}
@@ -130,12 +137,15 @@ func TestInboundCommands(t *testing.T) {
 	}
 }
 
-// A webhook to a private address causes a warning if private addresses are not allowed. A test event to it counts as no failure.
+// A webhook to a private address causes a warning if private addresses are not allowed. A test event to it
+// counts as no failure.
 func TestWarningOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.must("tenant", "create", "Acme")
-	for address, warned := range map[string]bool{"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true} {
+	for address, warned := range map[string]bool{
+		"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true,
+	} {
 		got := i.run("webhook", "create", "Acme", address)
 		if got.code != 0 || strings.Contains(got.stderr, "--webhookAllow") != warned {
 			t.Errorf("%s exits with %d and prints %q", address, got.code, got.stderr)
@@ -147,10 +157,12 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 		}
 		id, refused := str(t, webhook, "id"), webhook["url"] != "http://127.0.0.1:1"
 		got := i.run("webhook", "ping", id)
-		if got.code != 1 || strings.Contains(got.stderr, "pass the --webhookAllow of the server") != refused || refused && !oneLine(got.stderr) {
+		if got.code != 1 || strings.Contains(got.stderr, "pass the --webhookAllow of the server") != refused ||
+			refused && !oneLine(got.stderr) {
 			t.Errorf("a ping of %v exits with %d and prints %q", webhook["url"], got.code, got.stderr)
 		}
-		if attempted := strings.Contains(got.stdout, "status      -\n"); attempted == refused || len(i.many("delivery", "list", id)) > 0 == refused {
+		if attempted := strings.Contains(got.stdout, "status      -\n"); attempted == refused ||
+			len(i.many("delivery", "list", id)) > 0 == refused {
 			t.Errorf("a ping of %v prints %q", webhook["url"], got.stdout)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A command that fails prints the reason in one line and exits with a code other than 0. A command that succeeds prints no error.
+// A command that fails prints the reason in one line and exits with a code other than 0. A command that succeeds
+// prints no error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -87,15 +88,18 @@ func TestExitCodes(t *testing.T) {
 			continue
 		}
 		got := i.run(tc.args...)
-		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) || strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {
+		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) ||
+			strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {
 			t.Errorf("%v exits with %d and prints %q (%q)", tc.args, got.code, got.stderr, got.stdout)
 		}
 	}
-	if tenants := i.many("tenant", "list"); len(tenants) != 1 || tenants[0]["rateLimit"] != 0.0 || !strings.Contains(i.must("tenant", "list"), "  600 (default)  ") {
+	if tenants := i.many("tenant", "list"); len(tenants) != 1 || tenants[0]["rateLimit"] != 0.0 ||
+		!strings.Contains(i.must("tenant", "list"), "  600 (default)  ") {
 		t.Errorf("a failing command has left something behind, or the rate limit is wrong: %v", tenants)
 	}
 	i.env = []string{"CONTACTBASE_WEBHOOK_ALLOW=everything"}
-	if got := i.run("tenant", "list"); got.code == 0 || !strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") || !oneLine(got.stderr) {
+	if got := i.run("tenant", "list"); got.code == 0 || !strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") ||
+		!oneLine(got.stderr) {
 		t.Errorf("an invalid environment exits with %d and prints %q", got.code, got.stderr)
 	}
 }

@@ -87,7 +87,8 @@ func newCluster(t *testing.T, mode string, f fault) *cluster {
 // newMachine returns a machine. The first one has a tenant with a key and a webhook.
 func (c *cluster) newMachine(number int) *machine {
 	c.t.Helper()
-	i := newInstallation(c.t).damaged("a machine that stands by has no complete one; the audit examines the one that serves")
+	i := newInstallation(c.t).damaged("a machine that stands by has no complete one; " +
+		"the audit examines the one that serves")
 	i.env = []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"}
 	if number == 0 {
 		i.superuser()

@@ -25,7 +25,9 @@ var prepare = sync.OnceValues(func() (*prepared, error) {
 		return nil, err
 	}
 	dir := filepath.Join(filepath.Dir(program), "prepared")
-	p := &prepared{superuser: filepath.Join(dir, "superuser"), tenant: filepath.Join(dir, "tenant"), key: filepath.Join(dir, "key")}
+	p := &prepared{
+		superuser: filepath.Join(dir, "superuser"), tenant: filepath.Join(dir, "tenant"), key: filepath.Join(dir, "key"),
+	}
 	run := func(data string, into any, args ...string) error {
 		command := exec.Command(program, append(args, "--dir="+data)...)
 		command.Dir, command.Env = filepath.Dir(program), testEnv()
@@ -38,9 +40,11 @@ var prepare = sync.OnceValues(func() (*prepared, error) {
 	var tenant, key map[string]any
 	err = run(p.superuser, nil, "superuser", "upsert", superuserEmail, superuserPassword)
 	err = errors.Join(err, run(p.superuser, nil, "tenant", "list")) // which applies the migrations
-	err = errors.Join(err, copyPrivate(p.superuser, p.tenant), run(p.tenant, &tenant, "tenant", "create", "Acme", "--json"))
+	err = errors.Join(err, copyPrivate(p.superuser, p.tenant),
+		run(p.tenant, &tenant, "tenant", "create", "Acme", "--json"))
 	p.tenantID = fmt.Sprint(tenant["id"])
-	err = errors.Join(err, copyPrivate(p.tenant, p.key), run(p.key, &key, "key", "create", p.tenantID, "--name", "website", "--json"))
+	err = errors.Join(err, copyPrivate(p.tenant, p.key),
+		run(p.key, &key, "key", "create", p.tenantID, "--name", "website", "--json"))
 	p.apiKey = fmt.Sprint(key["key"])
 	if err != nil {
 		return nil, fmt.Errorf("preparing data directories: %w", err)

@@ -24,7 +24,8 @@ const pastBusyTimeout = 11500 * time.Millisecond
 func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(roundsEnv) == "" {
-		testenv.Long(t, "holds the database for longer than the server waits; the tests of the dispatcher fail its commits at once")
+		testenv.Long(t,
+			"holds the database for longer than the server waits; the tests of the dispatcher fail its commits at once")
 	}
 	i := newInstallation(t)
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000000"), "id")
@@ -58,7 +59,8 @@ func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 		i.within(timeout, "tenant", "freeze", tenant)
 		i.must("tenant", "unfreeze", tenant)
 	}
-	i.within(timeout, "tenant", "export", "Acme", filepath.Join(t.TempDir(), "acme.zip"), passphraseFile(t, "a long passphrase"), "--freeze")
+	i.within(timeout, "tenant", "export", "Acme", filepath.Join(t.TempDir(), "acme.zip"),
+		passphraseFile(t, "a long passphrase"), "--freeze")
 	s.stop()
 }
 

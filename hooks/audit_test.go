@@ -113,7 +113,8 @@ func TestAuditOfEveryAction(t *testing.T) {
 
 	do(t, root, "DELETE", in("tenants", tenantID), "")
 	log.expect("deleting the tenant", by+"deleted tenants []")
-	assertNoValues(t, app, "first secret", "second secret", "a third secret, longer", "hunter", "cmk_", "cmi_", "whsec_", "website", "Acme")
+	assertNoValues(t, app, "first secret", "second secret", "a third secret, longer", "hunter", "cmk_", "cmi_",
+		"whsec_", "website", "Acme")
 }
 
 // Members, links, commands and the program itself are actors too.

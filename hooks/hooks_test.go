@@ -144,7 +144,8 @@ func TestCredentialsAreShownOnce(t *testing.T) {
 		for what, answer := range map[string]*testkit.Answer{
 			"reading": client.Do("GET", path+"/"+id, ""), "listing": client.Do("GET", path, ""), "changing": changed,
 		} {
-			if answer.Status != 200 || strings.Contains(string(answer.Body), secret) || strings.Contains(string(answer.Body), "verify me, sender") {
+			if answer.Status != 200 || strings.Contains(string(answer.Body), secret) ||
+				strings.Contains(string(answer.Body), "verify me, sender") {
 				t.Errorf("%s in %s gives %d %s", what, collection, answer.Status, answer.Body)
 			}
 			for _, field := range tc.hidden {

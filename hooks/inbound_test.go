@@ -88,14 +88,18 @@ func TestVerifySecretLength(t *testing.T) {
 			{"shopify", "MDEyMzQ1Njc4OWFi", false},
 			{"github", "äöüäöüäö", false}, // 16 bytes
 		} {
-			answer := client.Do("POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert","verifyScheme":"`+c.scheme+`","verifySecret":"`+c.secret+`"}`)
+			answer := client.Do("POST", path,
+				`{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert","verifyScheme":"`+c.scheme+
+					`","verifySecret":"`+c.secret+`"}`)
 			if short(answer) != c.short || answer.Status != 200 && !c.short {
 				t.Errorf("%s: the secret %s of %q gives %d %s", door, c.secret, c.scheme, answer.Status, answer.Body)
 			}
 		}
 	}
-	made, _ := d.expect(200, superuser, "POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert"}`).JSON()["id"].(string)
-	testkit.Execute(t, d.app, "UPDATE inbound_webhooks SET verifySecret = 'a' WHERE id = {:id}", map[string]any{"id": made})
+	made, _ := d.expect(200, superuser, "POST", path,
+		`{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert"}`).JSON()["id"].(string)
+	testkit.Execute(t, d.app, "UPDATE inbound_webhooks SET verifySecret = 'a' WHERE id = {:id}",
+		map[string]any{"id": made})
 	d.expect(200, superuser, "PATCH", path+"/"+made, `{"name":"stays"}`)
 	d.expect(200, superuser, "PATCH", path+"/"+made, `{"verifySecret":""}`)
 	if got := superuser.Do("PATCH", path+"/"+made, `{"verifySecret":"b"}`); !short(got) {

@@ -86,7 +86,8 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 	if got := d.storedSecret("webhooks", id, "secret"); got != "by the batch" {
 		t.Errorf("the batch stores %q", got)
 	}
-	if got := d.storedSecret("inbound_webhooks", d.acme.ids["inbound_webhooks"], "verifySecret"); got != "put by Ada Lovelace" {
+	got := d.storedSecret("inbound_webhooks", d.acme.ids["inbound_webhooks"], "verifySecret")
+	if got != "put by Ada Lovelace" {
 		t.Errorf("the batch stores %q", got)
 	}
 
@@ -103,8 +104,10 @@ func TestMembersWriteHiddenFields(t *testing.T) {
 	check("a form", client.Do("PATCH", path+"/"+id, form.String(), "Content-Type", fields.FormDataContentType()), "from a form", "hunter5")
 
 	inbound := recordsOf("inbound_webhooks")
-	made, _ := d.expect(200, client, "POST", inbound, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"full","verifySecret":"verify me, sender","tokenHash":"mine"}`).JSON()["id"].(string)
-	if got := d.storedSecret("inbound_webhooks", made, "verifySecret"); got != "verify me, sender" || d.reload("inbound_webhooks", made).GetString("tokenHash") == "mine" {
+	made, _ := d.expect(200, client, "POST", inbound, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"full",
+		"verifySecret":"verify me, sender","tokenHash":"mine"}`).JSON()["id"].(string)
+	if got := d.storedSecret("inbound_webhooks", made, "verifySecret"); got != "verify me, sender" ||
+		d.reload("inbound_webhooks", made).GetString("tokenHash") == "mine" {
 		t.Errorf("the secret that verifies is %q", got)
 	}
 	d.expect(200, client, "PATCH", inbound+"/"+made, `{"verifySecret":"-"}`)

@@ -43,7 +43,8 @@ func newGate(t *testing.T, app core.App, limits bool) *gate {
 func (g *gate) try(password, address string) int {
 	g.t.Helper()
 	body := `{"identity":"` + superuserEmail + `","password":"` + password + `"}`
-	return testkit.NewClient(g.t, g.base, "").Do("POST", superusersPath+"/auth-with-password", body, "X-Forwarded-For", address).Status
+	return testkit.NewClient(g.t, g.base, "").Do("POST", superusersPath+"/auth-with-password", body,
+		"X-Forwarded-For", address).Status
 }
 
 // guess tries wrong passwords from 80 addresses. All but ten are refused; a slow machine may be allowed
@@ -84,7 +85,8 @@ func TestGuessesAtSuperusers(t *testing.T) {
 		t.Errorf("the superuser gets %d at home", status)
 	}
 	for _, request := range [][2]string{{"GET", superusersPath + "/records"}, {"POST", superusersPath + "/auth-refresh"}} {
-		got := testkit.NewClient(t, g.base, "").Do(request[0], request[1], "", "Authorization", token, "X-Forwarded-For", away)
+		got := testkit.NewClient(t, g.base, "").Do(request[0], request[1], "",
+			"Authorization", token, "X-Forwarded-For", away)
 		if got.Status != 200 {
 			t.Errorf("%v with a token gives %d %s", request, got.Status, got.Body)
 		}
@@ -187,7 +189,8 @@ func TestLimitsTakeNetworks(t *testing.T) {
 	if status := g.try(superuserPassword, "2001:db8:0:3::1"); status != 200 {
 		t.Errorf("another network gets %d", status)
 	}
-	got := testkit.NewClient(t, g.base, "").Do("GET", "/api/health", "", "X-Forwarded-For", "2001:db8:0:1::9", "Authorization", token)
+	got := testkit.NewClient(t, g.base, "").Do("GET", "/api/health", "",
+		"X-Forwarded-For", "2001:db8:0:1::9", "Authorization", token)
 	if !strings.Contains(string(got.Body), "2001:0db8:0000:0001:0000:0000:0000:0009") {
 		t.Errorf("a handler sees %s", got.Body)
 	}
@@ -208,7 +211,8 @@ func TestKnownAddressesAreForgotten(t *testing.T) {
 		return found
 	}
 	rows := func() int {
-		return testkit.Count(t, d.app, "SELECT count(*) FROM _knownAddresses WHERE account = {:id}", dbx.Params{"id": d.admin.Id})
+		return testkit.Count(t, d.app, "SELECT count(*) FROM _knownAddresses WHERE account = {:id}",
+			dbx.Params{"id": d.admin.Id})
 	}
 	remember := func(n int, at time.Time) {
 		t.Helper()
@@ -223,7 +227,8 @@ func TestKnownAddressesAreForgotten(t *testing.T) {
 	if rows() != 20 || known("192.0.2.4", now) || !known("192.0.2.5", now) || !known("192.0.2.24", now) {
 		t.Errorf("of 25 addresses %d are known", rows())
 	}
-	if n := testkit.Count(t, d.app, "SELECT count(*) FROM _knownAddresses WHERE instr(address, '.') OR length(address) != 64", nil); n != 0 {
+	const plain = "SELECT count(*) FROM _knownAddresses WHERE instr(address, '.') OR length(address) != 64"
+	if n := testkit.Count(t, d.app, plain, nil); n != 0 {
 		t.Errorf("%d addresses are readable", n)
 	}
 	later := now.Add(visitor.KnownFor + 30*time.Second)

@@ -26,7 +26,8 @@ func TestPhoneOrderReplacesOneIndex(t *testing.T) {
 	// begin in the file.
 	indexes := func() (definition, listed string, others []string) {
 		t.Helper()
-		const othersSQL = "SELECT name || ' ' || rootpage FROM sqlite_schema WHERE type = 'index' AND name != 'idx_contacts_phone' ORDER BY 1"
+		const othersSQL = "SELECT name || ' ' || rootpage FROM sqlite_schema " +
+			"WHERE type = 'index' AND name != 'idx_contacts_phone' ORDER BY 1"
 		if err := app.DB().NewQuery(othersSQL).Column(&others); err != nil {
 			t.Fatal(err)
 		}

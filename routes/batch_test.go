@@ -240,7 +240,8 @@ func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()
 	_, f := newStoppedAPI(t)
 	// a burst of 10
-	if _, err := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant}).Execute(); err != nil {
+	update := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant})
+	if _, err := update.Execute(); err != nil {
 		t.Fatal(err)
 	}
 	client := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant))

@@ -55,7 +55,8 @@ func tableRoutes(t *testing.T, file, function string) (rows []door, superusers [
 			return true
 		}
 		scope, isName := call.Args[3].(*ast.Ident)
-		rows, superusers = append(rows, door{method: method, path: path}), append(superusers, isName && scope.Name == "superusers")
+		rows, superusers = append(rows, door{method: method, path: path}),
+			append(superusers, isName && scope.Name == "superusers")
 		return true
 	})
 	if len(rows) == 0 {
@@ -83,7 +84,8 @@ func doors(t *testing.T, f *fixture, superuser string) (found []door) {
 	receiving, _ := tableRoutes(t, "routes.go", "inboundRoutes")
 	for _, d := range receiving {
 		token := testkit.Inbound(t, f.App, f.tenant, "upsert", nil)
-		found = append(found, door{d.method, "/api/hooks" + strings.Replace(d.path, "{token}", token, 1), "X-Nobody", "", false, false})
+		found = append(found,
+			door{d.method, "/api/hooks" + strings.Replace(d.path, "{token}", token, 1), "X-Nobody", "", false, false})
 	}
 	admin, onlySuperusers := tableRoutes(t, "integrations/routes.go", "routes")
 	for i, d := range admin {
@@ -101,20 +103,27 @@ func doors(t *testing.T, f *fixture, superuser string) (found []door) {
 		found = append(found, door{d.method, path, "Authorization", who, false, onlySuperusers[i]})
 	}
 	for _, route := range []string{
-		"POST /api/collections/api_keys/records", "PATCH /api/collections/webhooks/records/x", "GET /api/collections/webhooks/records",
+		"POST /api/collections/api_keys/records", "PATCH /api/collections/webhooks/records/x",
+		"GET /api/collections/webhooks/records",
 		"DELETE /api/collections/webhooks/records/x", "POST /api/collections/tenant_members/auth-with-password",
 		"POST /api/collections/_superusers/auth-with-password", "POST /api/collections/_superusers/auth-with-otp",
 		"POST /api/collections/_superusers/auth-with-oauth2", "POST /api/collections/tenant_members/request-password-reset",
-		"POST /api/collections/tenant_members/confirm-password-reset", "POST /api/collections/tenant_members/request-verification",
-		"POST /api/collections/tenant_members/confirm-verification", "POST /api/collections/tenant_members/request-email-change",
+		"POST /api/collections/tenant_members/confirm-password-reset",
+		"POST /api/collections/tenant_members/request-verification",
+		"POST /api/collections/tenant_members/confirm-verification",
+		"POST /api/collections/tenant_members/request-email-change",
 		"POST /api/collections/tenant_members/confirm-email-change", "POST /api/collections/tenant_members/auth-refresh",
-		"POST /api/realtime", "POST /api/batch", "POST /api/files/token", "POST /api/collections", "PUT /api/collections/import", "POST /api/sql",
-		"POST /api/backups", "POST /api/backups/upload", "PATCH /api/settings", "POST /api/collections/uploads/records", "POST /api/nothing", "POST /index.html",
+		"POST /api/realtime", "POST /api/batch", "POST /api/files/token", "POST /api/collections",
+		"PUT /api/collections/import", "POST /api/sql",
+		"POST /api/backups", "POST /api/backups/upload", "PATCH /api/settings", "POST /api/collections/uploads/records",
+		"POST /api/nothing", "POST /index.html",
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		found = append(found, door{method, path, "X-Nobody", "", true, false}, door{method, path, "Authorization", member, true, false})
+		found = append(found, door{method, path, "X-Nobody", "", true, false},
+			door{method, path, "Authorization", member, true, false})
 	}
-	return append(found, door{"POST", "/api/collections", "Authorization", superuser, true, true}, door{"PATCH", "/api/settings", "Authorization", superuser, true, true})
+	return append(found, door{"POST", "/api/collections", "Authorization", superuser, true, true},
+		door{"PATCH", "/api/settings", "Authorization", superuser, true, true})
 }
 
 // newBounded serves an app with these bounds, and a collection with files that anybody may upload.
@@ -132,14 +141,18 @@ func newBounded(t *testing.T, limits body.Limits) *fixture {
 }
 
 // answerTo returns the response to a request of which only these bytes come, and whether its connection then closes.
-func (d door) answerTo(t *testing.T, f *fixture, contentType string, announced int, sent string) (answer *testkit.Answer, closes bool) {
+func (d door) answerTo(
+	t *testing.T, f *fixture, contentType string, announced int, sent string,
+) (answer *testkit.Answer, closes bool) {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(f.base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	_, err = fmt.Fprintf(connection, "%s %s HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", d.method, d.path, d.header, d.value, contentType, announced, sent)
+	_, err = fmt.Fprintf(connection,
+		"%s %s HTTP/1.1\r\nHost: x\r\n%s: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		d.method, d.path, d.header, d.value, contentType, announced, sent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +170,9 @@ func (d door) answerTo(t *testing.T, f *fixture, contentType string, announced i
 }
 
 // refuses checks the response of each door to a body that does not end well.
-func refuses(t *testing.T, f *fixture, d door, contentType string, announced int, sent string, status int, code string) {
+func refuses(
+	t *testing.T, f *fixture, d door, contentType string, announced int, sent string, status int, code string,
+) {
 	t.Run(d.method+" "+d.path+" "+d.header+" "+contentType, func(t *testing.T) {
 		t.Parallel()
 		got, closes := d.answerTo(t, f, contentType, announced, sent)
@@ -166,7 +181,8 @@ func refuses(t *testing.T, f *fixture, d door, contentType string, announced int
 		if d.foreign && status == http.StatusRequestTimeout {
 			inForm = got.JSON()["status"] == float64(status)
 		}
-		if got.Status != status || !inForm || !closes || (got.Header.Get("Retry-After") != "") != (status == http.StatusTooManyRequests) {
+		if got.Status != status || !inForm || !closes ||
+			(got.Header.Get("Retry-After") != "") != (status == http.StatusTooManyRequests) {
 			t.Errorf("got %d %s, closes: %t", got.Status, got.Body, closes)
 		}
 	})
@@ -207,7 +223,8 @@ func TestAllBodiesCount(t *testing.T) {
 		}
 	}
 	contentType, form := form(t, 10, 10<<10)
-	if got := post(t, "POST", f.base+"/api/collections/uploads/records", superuser, contentType, form, false); got.Status != 200 {
+	got := post(t, "POST", f.base+"/api/collections/uploads/records", superuser, contentType, form, false)
+	if got.Status != 200 {
 		t.Errorf("a superuser's upload gives %d %s", got.Status, got.Body)
 	}
 }

@@ -267,7 +267,8 @@ func TestPagesHaveALength(t *testing.T) {
 	for range 10 {
 		client.Do("POST", contactsPath, `{"name":"Ada","company":"`+strings.Repeat("x", 250)+`"}`)
 	}
-	if got := client.Do("GET", contactsPath, ""); got.Header.Get("Content-Length") != strconv.Itoa(len(got.Body)) || len(got.Body) < 4096 {
+	if got := client.Do("GET", contactsPath, ""); got.Header.Get("Content-Length") != strconv.Itoa(len(got.Body)) ||
+		len(got.Body) < 4096 {
 		t.Errorf("a page of %d bytes has the length %q", len(got.Body), got.Header.Get("Content-Length"))
 	}
 }

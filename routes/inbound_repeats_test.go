@@ -82,18 +82,22 @@ var signings = map[string]func(s *sender, body, id string) []string{
 func signStandard(prefix string) func(s *sender, body, id string) []string {
 	return func(_ *sender, body, id string) []string {
 		at := unix()
-		return []string{prefix + "-id", id, prefix + "-timestamp", at, prefix + "-signature", "v1," + sign(repeatsSecret, id+"."+at+"."+body)}
+		return []string{prefix + "-id", id, prefix + "-timestamp", at,
+			prefix + "-signature", "v1," + sign(repeatsSecret, id+"."+at+"."+body)}
 	}
 }
 
 // newSigner returns a sender that signs by a scheme, and a function that sends a contact's name in the request with an
 // id. It has the properties in which senders name their events.
-func newSigner(t *testing.T, f *fixture, variant string) (*sender, func(id, name string) (body string, header []string)) {
+func newSigner(
+	t *testing.T, f *fixture, variant string,
+) (*sender, func(id, name string) (body string, header []string)) {
 	t.Helper()
 	scheme, _, _ := strings.Cut(variant, ",")
 	s := newSender(t, f, "upsert", map[string]any{"verifySecret": repeatsSecret, "verifyScheme": scheme})
 	return s, func(id, name string) (string, []string) {
-		body := fmt.Sprintf(`{"id":%q,"event_id":%q,"eventId":%q,"email":"%s@example.com","name":%q}`, id, id, id, "ada"+strings.TrimPrefix(s.path, "/api/hooks/")[:12], name)
+		body := fmt.Sprintf(`{"id":%q,"event_id":%q,"eventId":%q,"email":"%s@example.com","name":%q}`, id, id, id,
+			"ada"+strings.TrimPrefix(s.path, "/api/hooks/")[:12], name)
 		return body, signings[variant](s, body, id)
 	}
 }
@@ -139,7 +143,8 @@ func TestRecordedRequests(t *testing.T) {
 			newer, newerHeader := request("two", "New")
 			s.expect("updated:1", newer, newerHeader...)
 			for _, forged := range append(forgeries(header), header) {
-				if strings.HasSuffix(variant, "no id") && !slices.Contains(forged, "webhook-id") && !slices.Contains(forged, "Idempotency-Key") {
+				if strings.HasSuffix(variant, "no id") && !slices.Contains(forged, "webhook-id") &&
+					!slices.Contains(forged, "Idempotency-Key") {
 					continue // a sender without ids may mean it
 				}
 				got := s.Do("POST", s.path, recorded, forged...)
@@ -150,7 +155,8 @@ func TestRecordedRequests(t *testing.T) {
 					t.Errorf("with %q it gets %d %s", forged, got.Status, got.Body)
 				}
 			}
-			names, err := f.App.FindRecordsByFilter("contacts", "email ~ {:email}", "", 0, 0, map[string]any{"email": strings.TrimPrefix(s.path, "/api/hooks/")[:12]})
+			names, err := f.App.FindRecordsByFilter("contacts", "email ~ {:email}", "", 0, 0,
+				map[string]any{"email": strings.TrimPrefix(s.path, "/api/hooks/")[:12]})
 			if err != nil || len(names) != 1 || names[0].GetString("name") != "New" {
 				t.Errorf("the contact is %v (%v)", names, err)
 			}
@@ -183,7 +189,9 @@ func TestRecordedRequestsAtOnce(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
-	for variant, want := range map[string]string{"standard": "unchanged:1", ", both": "unchanged:1", "x-signature": "created:1", "x-signature, no id": "unchanged:1"} {
+	for variant, want := range map[string]string{
+		"standard": "unchanged:1", ", both": "unchanged:1", "x-signature": "created:1", "x-signature, no id": "unchanged:1",
+	} {
 		s, _ := newSigner(t, f, variant)
 		body := `{"name":"Ada","email":"` + "ada" + strings.TrimPrefix(s.path, "/api/hooks/")[:12] + `@example.com"}`
 		s.expect("created:1", body, signings[variant](s, body, "one")...)

@@ -39,7 +39,8 @@ func TestInboundHubSpot(t *testing.T) {
 	if err := f.App.Save(settings); err != nil {
 		t.Fatal(err)
 	}
-	hubspot := newSender(t, f, "upsert", map[string]any{"verifySecret": "app secret of 21 bytes", "verifyScheme": "hubspot"})
+	hubspot := newSender(t, f, "upsert",
+		map[string]any{"verifySecret": "app secret of 21 bytes", "verifyScheme": "hubspot"})
 	const body = `{"name":"Ada"}`
 	at := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	for query, signed := range map[string]string{"": "", "?from=a%40b": "?from=a@b"} {
@@ -47,6 +48,7 @@ func TestInboundHubSpot(t *testing.T) {
 		to.path += query
 		signature := sign("app secret of 21 bytes", "POST"+"https://crm.example.com/contacts"+hubspot.path+signed+body+at)
 		to.expect("created:1", body, "X-HubSpot-Request-Timestamp", at, "X-HubSpot-Signature-v3", signature)
-		to.expect("401 invalid_signature", body, "X-HubSpot-Request-Timestamp", at, "X-HubSpot-Signature-v3", sign("app secret of 21 bytes", "POST"+f.base+hubspot.path+signed+body+at))
+		to.expect("401 invalid_signature", body, "X-HubSpot-Request-Timestamp", at,
+			"X-HubSpot-Signature-v3", sign("app secret of 21 bytes", "POST"+f.base+hubspot.path+signed+body+at))
 	}
 }

@@ -239,7 +239,8 @@ func TestInboundRepeatedEvents(t *testing.T) {
 			t.Errorf("%s: a header does not go first: %s", c.name, other.Body)
 		}
 	}
-	s := newSender(t, f, "upsert", map[string]any{"mapping": `{` + fields + `}`, "verifyScheme": "tally", "verifySecret": "a secret of 18 bytes"})
+	s := newSender(t, f, "upsert",
+		map[string]any{"mapping": `{` + fields + `}`, "verifyScheme": "tally", "verifySecret": "a secret of 18 bytes"})
 	for _, want := range []string{"", "true"} {
 		got := s.expect("created:1", tally, "Tally-Signature", sign("a secret of 18 bytes", tally))
 		if got.Header.Get("Idempotency-Replayed") != want {

@@ -84,7 +84,8 @@ func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 			}
 			batch := func(field string) *testkit.Answer {
 				t.Helper()
-				return expect(200, "POST", contactsPath+"/batch", `{"items":[{"action":"create","contact":{"name":"New","`+field+`":"x"}}]}`)
+				return expect(200, "POST", contactsPath+"/batch",
+					`{"items":[{"action":"create","contact":{"name":"New","`+field+`":"x"}}]}`)
 			}
 			if tc.here != "" {
 				if got := batch(tc.here); got.Data()["created"] != 1.0 {

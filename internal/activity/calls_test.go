@@ -147,6 +147,7 @@ func addKeys(t *testing.T, app core.App, ids ...string) {
 	t.Helper()
 	testkit.Execute(t, app, "INSERT OR IGNORE INTO tenants (id, name) VALUES ('ofKeys', 'Acme')", nil)
 	for _, id := range ids {
-		testkit.Execute(t, app, "INSERT INTO api_keys (id, tenant, name, hash) VALUES ({:id}, 'ofKeys', 'test', {:id})", dbx.Params{"id": id})
+		testkit.Execute(t, app, "INSERT INTO api_keys (id, tenant, name, hash) VALUES ({:id}, 'ofKeys', 'test', {:id})",
+			dbx.Params{"id": id})
 	}
 }

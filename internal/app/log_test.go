@@ -105,7 +105,8 @@ func TestBoundOfWebhooks(t *testing.T) {
 	a := open(t, app.Config{Bounds: bounds, Log: app.NewLog(printed, true, slog.LevelInfo)})
 	acme := testkit.Tenant(t, a, "Acme")
 	testkit.Serve(t, a)
-	if got := printed.all(t); len(got) != 1 || got[0]["level"] != "WARN" || !strings.HasPrefix(fmt.Sprint(got[0]["msg"]), "--maxWebhooks ") {
+	if got := printed.all(t); len(got) != 1 || got[0]["level"] != "WARN" ||
+		!strings.HasPrefix(fmt.Sprint(got[0]["msg"]), "--maxWebhooks ") {
 		t.Errorf("the log says %v", got)
 	}
 	add := func(n int, id string) {
@@ -122,7 +123,8 @@ func TestBoundOfWebhooks(t *testing.T) {
 	}
 	one := core.NewRecord(webhooks)
 	one.Load(map[string]any{"tenant": acme, "url": "https://hooks.example.com"})
-	if err := a.Save(one); err == nil || !strings.HasSuffix(err.Error(), "The tenant can have at most 200 webhooks. Delete some..") {
+	if err := a.Save(one); err == nil ||
+		!strings.HasSuffix(err.Error(), "The tenant can have at most 200 webhooks. Delete some..") {
 		t.Errorf("one more is answered with %v", err)
 	}
 	kept, err := a.FindRecordById("webhooks", "b"+fmt.Sprintf("%014d", 1))

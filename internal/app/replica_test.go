@@ -224,7 +224,8 @@ func TestConsoleWaitsForTheReplica(t *testing.T) {
 	admin.Header.Set("Authorization", superuserToken(t, a))
 	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
 	const taken = `{"query":"WITH names AS (SELECT 'Other') UPDATE tenants SET name = (SELECT * FROM names)"}`
-	if got := settled(t, func() *testkit.Answer { return admin.Do("POST", "/api/sql", taken) }); got.Status != http.StatusBadRequest {
+	got := settled(t, func() *testkit.Answer { return admin.Do("POST", "/api/sql", taken) })
+	if got.Status != http.StatusBadRequest {
 		t.Errorf("what is taken for a read is %d %s", got.Status, got.Body)
 	}
 	if count := testkit.Count(t, a, "SELECT count(*) FROM tenants WHERE name = 'Other'", nil); count != 0 {

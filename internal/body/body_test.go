@@ -19,7 +19,8 @@ func newBody(l *Ledger, owner Owner, content io.Reader, announced int64) *Body {
 	request := httptest.NewRequest(http.MethodPost, "/", nil)
 	request.ContentLength = announced
 	w := httptest.NewRecorder()
-	return &Body{ledger: l, raw: io.NopCloser(content), request: request, writer: w, control: http.NewResponseController(w), owner: owner}
+	return &Body{ledger: l, raw: io.NopCloser(content), request: request, writer: w,
+		control: http.NewResponseController(w), owner: owner}
 }
 
 func codeOf(err error) fault.Code {

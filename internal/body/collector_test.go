@@ -10,7 +10,8 @@ import (
 func TestCollectorHurries(t *testing.T) {
 	usual := debug.SetMemoryLimit(-1)
 	ledger := NewLedger(DefaultLimits)
-	first, second := newBody(ledger, Tenant("a"), strings.NewReader(strings.Repeat("a", 10<<20)), -1), newBody(ledger, Tenant("b"), strings.NewReader("a"), -1)
+	first, second := newBody(ledger, Tenant("a"), strings.NewReader(strings.Repeat("a", 10<<20)), -1),
+		newBody(ledger, Tenant("b"), strings.NewReader("a"), -1)
 	for _, b := range []*Body{first, second} {
 		if err := receive(b, 1); err != nil {
 			t.Fatal(err)

@@ -183,7 +183,9 @@ func TestConnectionsStay(t *testing.T) {
 // A response does not wait for a body that nobody reads.
 func TestUnreadBodies(t *testing.T) {
 	t.Parallel()
-	refuse := NewLedger(DefaultLimits).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	refuse := NewLedger(DefaultLimits).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
 	server := httptest.NewServer(refuse)
 	t.Cleanup(server.Close)
 	for text, stays := range map[string]bool{
@@ -217,7 +219,8 @@ func TestLargeResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	if answer, closes := send(t, connection, "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"); len(answer) != 1<<20 || !closes {
+	answer, closes := send(t, connection, "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+	if len(answer) != 1<<20 || !closes {
 		t.Errorf("got %d bytes, the connection closes: %t", len(answer), closes)
 	}
 }

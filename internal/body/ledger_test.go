@@ -78,7 +78,8 @@ func TestFilesCount(t *testing.T) {
 // Addresses of one network of IPv6 are one client.
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	if Address("2001:db8::1") != Address("2001:0db8:0000:0000:ffff::2") || Address("2001:db8::1") == Address("2001:db8:0:1::1") {
+	if Address("2001:db8::1") != Address("2001:0db8:0000:0000:ffff::2") ||
+		Address("2001:db8::1") == Address("2001:db8:0:1::1") {
 		t.Error("IPv6")
 	}
 	if Address("192.0.2.1") == Address("192.0.2.2") || addressOf("192.0.2.1:80") != Address("192.0.2.1") {

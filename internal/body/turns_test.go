@@ -71,7 +71,9 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		decoding := NewLedger(DefaultLimits).decoding
-		flood := []started{start(t.Context(), decoding, Tenant("a"), largeBody), start(t.Context(), decoding, Tenant("a"), largeBody)}
+		flood := []started{
+			start(t.Context(), decoding, Tenant("a"), largeBody), start(t.Context(), decoding, Tenant("a"), largeBody),
+		}
 		third := start(t.Context(), decoding, Tenant("a"), largeBody)
 		small := start(t.Context(), decoding, Tenant("a"), smallBody+1)
 		stranger := start(t.Context(), decoding, Tenant("b"), largeBody)

@@ -29,7 +29,8 @@ var readers = map[string]string{
 
 // reading are methods that read the body of a request.
 var reading = []string{
-	"BindBody", "FormFile", "FormValue", "PostFormValue", "FindUploadedFiles", "MultipartReader", "ParseForm", "ParseMultipartForm",
+	"BindBody", "FormFile", "FormValue", "PostFormValue", "FindUploadedFiles", "MultipartReader", "ParseForm",
+	"ParseMultipartForm",
 }
 
 // elsewhere are folders of programs and tests beside the server.

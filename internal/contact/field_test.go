@@ -135,7 +135,8 @@ func TestFieldsAreAlikeAtEveryDoor(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := sender.Do("POST", hook, string(body))
-		if isRefused := answer.FieldCode(field.Name) != ""; isRefused != field.Identifies || !isRefused && answer.Status != 200 {
+		if isRefused := answer.FieldCode(field.Name) != ""; isRefused != field.Identifies ||
+			!isRefused && answer.Status != 200 {
 			t.Errorf("a long %s in an inbound body answers %d %s", field.Name, answer.Status, answer.Body)
 		}
 	}
@@ -212,9 +213,10 @@ func TestClientsNameTheFields(t *testing.T) {
 	for i, field := range contact.Fields {
 		name := reflect.TypeFor[contact.Contact]().Field(1 + i).Name // after ID
 		for place, has := range map[string]bool{
-			"the type Contact in clients/go/contact.go":                          inStruct(client, "Contact", name),
-			"the type Fields in clients/go/contact.go":                           inStruct(client, "Fields", name),
-			"UnmarshalJSON of Fields in clients/go/contact.go":                   strings.Contains(client, strconv.Quote(field.Name)+": &f."+name+","),
+			"the type Contact in clients/go/contact.go": inStruct(client, "Contact", name),
+			"the type Fields in clients/go/contact.go":  inStruct(client, "Fields", name),
+			"UnmarshalJSON of Fields in clients/go/contact.go": strings.Contains(
+				client, strconv.Quote(field.Name)+": &f."+name+","),
 			"the property fields in clients/n8n/nodes/Contactbase/properties.ts": strings.Contains(node, "name: '"+field.Name+"'"),
 		} {
 			if !has {

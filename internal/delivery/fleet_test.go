@@ -24,7 +24,9 @@ func newFleet(t *testing.T, options Options) *fleet {
 	if options.PerEndpoint == 0 {
 		options.PerEndpoint = 10
 	}
-	return &fleet{dispatcher: newDispatcher(options), t: t, now: time.Now().Truncate(time.Millisecond), due: map[string][]*Job{}}
+	return &fleet{
+		dispatcher: newDispatcher(options), t: t, now: time.Now().Truncate(time.Millisecond), due: map[string][]*Job{},
+	}
 }
 
 func (f *fleet) at() instant { return instant{f.now, f.elapsed} }
@@ -34,7 +36,8 @@ func (f *fleet) add(tenant, webhook string, n int) {
 	for range n {
 		f.events++
 		f.due[webhook] = append(f.due[webhook], &Job{
-			DeliveryID: fmt.Sprint("d", f.events), EventID: fmt.Sprint("e", f.events), Attempt: 1, Endpoint: &Endpoint{WebhookID: webhook, TenantID: tenant},
+			DeliveryID: fmt.Sprint("d", f.events), EventID: fmt.Sprint("e", f.events), Attempt: 1,
+			Endpoint: &Endpoint{WebhookID: webhook, TenantID: tenant},
 		})
 	}
 	f.agenda[webhook] = Due{Webhook: webhook, Tenant: tenant, At: f.now}

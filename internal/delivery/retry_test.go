@@ -176,7 +176,8 @@ func TestTotal(t *testing.T) {
 		{Policy{Delays: []time.Duration{0, time.Second}}, time.Second, 1},
 	} {
 		if total, days := c.policy.Total(), c.policy.DeadDays(); total != c.total || days != c.days {
-			t.Errorf("%v take %v, and %d days disable the webhook, want %v and %d", c.policy.Delays, total, days, c.total, c.days)
+			t.Errorf("%v take %v, and %d days disable the webhook, want %v and %d",
+				c.policy.Delays, total, days, c.total, c.days)
 		}
 	}
 }

@@ -41,7 +41,8 @@ var ownerless = map[string]string{
 
 // owning are the names of columns with an owner's id.
 var owning = []string{
-	"tenant", "contact", "person", "webhook", "event", "delivery", "inbound", "request", "inboundRequest", "import", "notice", "key", "member",
+	"tenant", "contact", "person", "webhook", "event", "delivery", "inbound", "request", "inboundRequest", "import",
+	"notice", "key", "member",
 	"record", "recordRef", "of",
 }
 
@@ -54,8 +55,10 @@ func TestEveryOwnerIsInTheList(t *testing.T) {
 		listed[o.table+"."+o.column] = true
 	}
 	db := sqlite.Direct(app.ConcurrentDB())
-	columns, err := sqlite.Values[string](db, "SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c "+
-		"WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.sql NOT LIKE 'CREATE VIRTUAL%' AND c.name IN (SELECT value FROM json_each(?))", sqlite.List(owning))
+	columns, err := sqlite.Values[string](db,
+		"SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c "+
+			"WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.sql NOT LIKE 'CREATE VIRTUAL%' "+
+			"AND c.name IN (SELECT value FROM json_each(?))", sqlite.List(owning))
 	if err != nil || len(columns) < 30 {
 		t.Fatalf("the columns are %v (%v)", columns, err)
 	}

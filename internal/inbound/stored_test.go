@@ -56,7 +56,8 @@ var shapes = map[string]struct {
 	"a full list": {3, true, func(n int) string {
 		var items []string
 		for i := range payload.MaxItems {
-			items = append(items, fmt.Sprintf(`{"name":"A","email":"a%d@example.com","friend":"b%d@example.com"}`, n*1000+i, n*1000+i))
+			items = append(items,
+				fmt.Sprintf(`{"name":"A","email":"a%d@example.com","friend":"b%d@example.com"}`, n*1000+i, n*1000+i))
 		}
 		return "[" + strings.Join(items, ",") + "]"
 	}},
@@ -65,7 +66,8 @@ var shapes = map[string]struct {
 const (
 	onDiskSQL = "SELECT coalesce(sum(`pgsize`), 0) FROM dbstat WHERE `aggregate` = TRUE AND `name` IN " +
 		"(SELECT `name` FROM sqlite_schema WHERE `tbl_name` IN ('inbound_requests', '_inboundPeople', '_inboundCrowds'))"
-	mostLinkedSQL = "SELECT coalesce(max(`n`), 0) FROM (SELECT count(*) AS `n` FROM `_inboundPeople` WHERE length(`person`) > 15 GROUP BY `request`)"
+	mostLinkedSQL = "SELECT coalesce(max(`n`), 0) FROM (SELECT count(*) AS `n` " +
+		"FROM `_inboundPeople` WHERE length(`person`) > 15 GROUP BY `request`)"
 )
 
 // What the quota counts is what stored requests take on disk, to a factor of 2, whatever is in them. Each links to two
@@ -112,7 +114,8 @@ func TestStoredBytes(t *testing.T) {
 
 func newWebhook(t *testing.T, app core.App) *inbound.Webhook {
 	t.Helper()
-	webhook, err := inbound.FindByToken(app, testkit.Inbound(t, app, testkit.Tenant(t, app, "Acme"), inbound.AccessFull, nil))
+	webhook, err := inbound.FindByToken(app,
+		testkit.Inbound(t, app, testkit.Tenant(t, app, "Acme"), inbound.AccessFull, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +125,9 @@ func newWebhook(t *testing.T, app core.App) *inbound.Webhook {
 // store stores a request that is refused.
 func store(t *testing.T, app core.App, webhook *inbound.Webhook, body string) {
 	t.Helper()
-	if err := inbound.Record(context.Background(), app, webhook, "application/json", []byte(body), 400, map[string]any{}, time.Now()); err != nil {
+	err := inbound.Record(context.Background(), app, webhook, "application/json", []byte(body), 400, map[string]any{},
+		time.Now())
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -158,11 +163,13 @@ func TestErasedFromCrowds(t *testing.T) {
 	receive(t, app, webhook, `{"email":"5db@a.eu","action":"delete"}`)
 	testkit.Sweep(t, app)
 	for tenant, want := range map[string]int{webhook.TenantID: 1, other.TenantID: 1} { // the delete request keeps none
-		whole, err := sqlite.Value[int](sqlite.ReaderOf(app), "SELECT count(*) FROM `inbound_requests` WHERE `tenant` = ? AND `body` != ''", tenant)
+		whole, err := sqlite.Value[int](sqlite.ReaderOf(app),
+			"SELECT count(*) FROM `inbound_requests` WHERE `tenant` = ? AND `body` != ''", tenant)
 		if err != nil || whole != want {
 			t.Errorf("%d requests of %s are whole, not %d (%v)", whole, tenant, want, err)
 		}
-		crowds, err := sqlite.Value[int](sqlite.ReaderOf(app), "SELECT count(*) FROM `_inboundCrowds` WHERE `tenant` = ?", tenant)
+		crowds, err := sqlite.Value[int](sqlite.ReaderOf(app), "SELECT count(*) FROM `_inboundCrowds` WHERE `tenant` = ?",
+			tenant)
 		if err != nil || crowds != want {
 			t.Errorf("%d crowds of %s are left, not %d (%v)", crowds, tenant, want, err)
 		}

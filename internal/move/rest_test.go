@@ -48,7 +48,8 @@ func TestFreezeWaitsForTheEngine(t *testing.T) {
 		_, err := move.Freeze(t.Context(), other, testkit.Deliveries(other), owner)
 		frozen <- err
 	}()
-	testkit.Eventually(t, "the freeze", func() bool { return testkit.Count(t, app, "SELECT count(*) FROM _moves", nil) == 1 })
+	testkit.Eventually(t, "the freeze",
+		func() bool { return testkit.Count(t, app, "SELECT count(*) FROM _moves", nil) == 1 })
 	engine.Wake()
 	select {
 	case err := <-frozen:

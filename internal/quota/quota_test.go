@@ -83,14 +83,16 @@ func (a *account) holds() (requests, answers int) {
 			size += " + octet_length(result)"
 		}
 		var bytes int64
-		err := a.app.DB().NewQuery("SELECT count(*), COALESCE(SUM("+size+" + 384), 0) FROM "+table+" WHERE tenant = '"+a.tenant+"'").Row(count, &bytes)
+		err := a.app.DB().NewQuery("SELECT count(*), COALESCE(SUM("+size+" + 384), 0) FROM "+table+
+			" WHERE tenant = '"+a.tenant+"'").Row(count, &bytes)
 		if err != nil {
 			a.t.Fatal(err)
 		}
 		counted += bytes
 	}
 	var links int64
-	err = a.app.DB().NewQuery("SELECT COALESCE(SUM(3 * octet_length(p.person) + 64), 0) FROM _inboundPeople p JOIN inbound_requests r ON r.id = p.request WHERE r.tenant = '" + a.tenant + "'").Row(&links)
+	err = a.app.DB().NewQuery("SELECT COALESCE(SUM(3 * octet_length(p.person) + 64), 0) " +
+		"FROM _inboundPeople p JOIN inbound_requests r ON r.id = p.request WHERE r.tenant = '" + a.tenant + "'").Row(&links)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -156,9 +158,10 @@ func (a *account) fill(prefix string, count, length int) {
 	a.t.Helper()
 	testkit.Execute(a.t, a.app, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:count}) "+
 		"INSERT INTO inbound_requests (id, inbound, tenant, body, result, created) SELECT {:prefix} || printf('%014d', i), "+
-		"{:inbound}, {:tenant}, substr(hex(zeroblob({:length})), 1, {:length}), '{}', {:prefix} || printf('%020d', i) FROM n", dbx.Params{
-		"prefix": prefix, "count": count, "length": length, "inbound": a.webhook.ID, "tenant": a.tenant,
-	})
+		"{:inbound}, {:tenant}, substr(hex(zeroblob({:length})), 1, {:length}), '{}', {:prefix} || printf('%020d', i) FROM n",
+		dbx.Params{
+			"prefix": prefix, "count": count, "length": length, "inbound": a.webhook.ID, "tenant": a.tenant,
+		})
 }
 
 // A write that stores much evicts a few rows only, for which others wait. The rest follows in chunks of their own,
@@ -174,7 +177,8 @@ func TestEvictionInChunks(t *testing.T) {
 	}
 	before, _ := a.holds()
 	err := app.RunInTransaction(func(tx core.App) error {
-		_, err := tx.DB().NewQuery("UPDATE inbound_requests SET body = body || body WHERE rowid = (SELECT max(rowid) FROM inbound_requests)").Execute()
+		_, err := tx.DB().NewQuery("UPDATE inbound_requests SET body = body || body " +
+			"WHERE rowid = (SELECT max(rowid) FROM inbound_requests)").Execute()
 		if err != nil {
 			return err
 		}

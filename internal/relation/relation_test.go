@@ -48,8 +48,9 @@ func (c *circle) add(collection string, about ...string) string {
 // addMany adds records of the collection about ada.
 func (c *circle) addMany(collection string, records int) {
 	c.Helper()
-	testkit.Execute(c.T, c.app, "INSERT INTO {{"+collection+"}} (id, about) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "+
-		"WHERE i < {:records}) SELECT printf('many%011d', i), {:about} FROM n", dbx.Params{"records": records, "about": ada})
+	testkit.Execute(c.T, c.app,
+		"INSERT INTO {{"+collection+"}} (id, about) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "+
+			"WHERE i < {:records}) SELECT printf('many%011d', i), {:about} FROM n", dbx.Params{"records": records, "about": ada})
 }
 
 func (c *circle) find(collection, id string) *core.Record {

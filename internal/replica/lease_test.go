@@ -15,7 +15,8 @@ import (
 
 func newLeased(t *testing.T, s *fakes3.Store, lease time.Duration) *Replica {
 	t.Helper()
-	r, err := Open(Config{URL: s.URL("x"), Mode: Sync, Interval: time.Second, Timeout: 10 * time.Second, Lease: lease}, t.TempDir())
+	r, err := Open(Config{URL: s.URL("x"), Mode: Sync, Interval: time.Second, Timeout: 10 * time.Second, Lease: lease},
+		t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

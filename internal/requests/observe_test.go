@@ -27,7 +27,8 @@ type observed struct {
 func observe(tb testing.TB, registerer prometheus.Registerer, log *slog.Logger) *observed {
 	tb.Helper()
 	ours := func(path string) bool { return strings.HasPrefix(path, "/ours") }
-	observer, err := Observe(registerer, log, newRefusals(ours, func(string, refusal) {}), func(*core.RequestEvent, int, time.Duration) {})
+	observer, err := Observe(registerer, log, newRefusals(ours, func(string, refusal) {}),
+		func(*core.RequestEvent, int, time.Duration) {})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func TestDeletionUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		await(func() bool {
-			return count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND tenant = {:tenant}", dbx.Params{"tenant": last}) == 1
+			return count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND tenant = {:tenant}",
+				dbx.Params{"tenant": last}) == 1
 		})
 		if left := ownerless(t, app); left != "" {
 			t.Errorf("rows without an owner:\n%s", left)

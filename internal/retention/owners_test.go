@@ -58,7 +58,8 @@ func newLate(t *testing.T) *late {
 	if l.receiving, err = inbound.Read(l.app, found, "application/json", []byte(`{"name":"Grace"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if l.sheet, err = imports.Open(t.Context(), l.app, imports.Source{Name: "a.csv"}, nil, strings.NewReader("name\nAda\n")); err != nil {
+	names := strings.NewReader("name\nAda\n")
+	if l.sheet, err = imports.Open(t.Context(), l.app, imports.Source{Name: "a.csv"}, nil, names); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.sheet.Close() })
@@ -66,7 +67,8 @@ func newLate(t *testing.T) *late {
 		"tenant": l.tenant, "role": member.RoleAdmin, "email": "ada@example.com", "password": "a long password",
 	})
 	testkit.Write(t, l.app, l.tenant, l.contacts[0], event.ContactUpdated)
-	jobs, err := testkit.Deliveries(l.app).Fetch(t.Context(), delivery.Fetch{Now: time.Now(), Due: map[string]int{l.webhook: 1}})
+	jobs, err := testkit.Deliveries(l.app).Fetch(t.Context(),
+		delivery.Fetch{Now: time.Now(), Due: map[string]int{l.webhook: 1}})
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("fetched %+v (%v)", jobs, err)
 	}
@@ -76,8 +78,10 @@ func newLate(t *testing.T) *late {
 
 // answered is the result of an attempt that the receiver answered with 410.
 func answered(job *delivery.Job) delivery.Result {
-	attempt := &delivery.Attempt{DeliveryID: job.DeliveryID, Number: job.Attempt, Started: time.Now(), Status: 410, RequestHeaders: "{}", ResponseHeaders: "{}"}
-	return delivery.Result{Job: job, Attempt: attempt, Decision: delivery.Decision{Status: delivery.StatusFailed, Disable: "It is gone."}}
+	attempt := &delivery.Attempt{DeliveryID: job.DeliveryID, Number: job.Attempt, Started: time.Now(), Status: 410,
+		RequestHeaders: "{}", ResponseHeaders: "{}"}
+	return delivery.Result{Job: job, Attempt: attempt,
+		Decision: delivery.Decision{Status: delivery.StatusFailed, Disable: "It is gone."}}
 }
 
 // all counts the rows of all tables with tenants' rows, and of those that PocketBase has about members. The audit log
@@ -113,7 +117,8 @@ func (l *late) ofAccount(t *testing.T, collection string, values map[string]any)
 // lateWrites are the writers that may read before a tenant is deleted and write afterwards. They may return an error.
 var lateWrites = map[string]func(t *testing.T, l *late) error{
 	"the result of a delivery": func(t *testing.T, l *late) error {
-		_, err := testkit.Deliveries(l.app).Commit(t.Context(), delivery.Commit{Now: time.Now(), Results: []delivery.Result{l.result}})
+		_, err := testkit.Deliveries(l.app).Commit(t.Context(),
+			delivery.Commit{Now: time.Now(), Results: []delivery.Result{l.result}})
 		return err
 	},
 	"a fan-out": func(t *testing.T, l *late) error { return testkit.Deliveries(l.app).CatchUp(t.Context()) },
@@ -142,7 +147,8 @@ var lateWrites = map[string]func(t *testing.T, l *late) error{
 		})
 	},
 	"a rejected inbound request": func(t *testing.T, l *late) error {
-		return inbound.Record(t.Context(), l.app, l.inbound, "application/json", []byte(`"ada@example.com"`), 400, "nothing", time.Now())
+		return inbound.Record(t.Context(), l.app, l.inbound, "application/json", []byte(`"ada@example.com"`), 400,
+			"nothing", time.Now())
 	},
 	"an import": func(t *testing.T, l *late) error {
 		_, err := l.sheet.Store(t.Context(), l.app, l.tenant)
@@ -150,12 +156,14 @@ var lateWrites = map[string]func(t *testing.T, l *late) error{
 	},
 	"a notice": func(_ *testing.T, l *late) error {
 		_, err := sqlite.Write(l.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-			return notice.Insert(tx, notice.Notice{Kind: event.WebhookFailing, Subject: l.webhook, Episode: "1", Tenant: l.tenant}, time.Now())
+			return notice.Insert(tx,
+				notice.Notice{Kind: event.WebhookFailing, Subject: l.webhook, Episode: "1", Tenant: l.tenant}, time.Now())
 		})
 		return err
 	},
 	"a portal link": func(_ *testing.T, l *late) error {
-		_, err := member.NewLink(l.app, l.tenant, member.LinkOptions{Role: member.RoleViewer, Duration: time.Hour}, time.Now())
+		_, err := member.NewLink(l.app, l.tenant, member.LinkOptions{Role: member.RoleViewer, Duration: time.Hour},
+			time.Now())
 		return err
 	},
 	"a freeze": func(_ *testing.T, l *late) error {
@@ -218,16 +226,19 @@ func TestNoResultOfADeletedWebhook(t *testing.T) {
 	if err := remove(t, l.app, "webhooks", l.webhook); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := testkit.Deliveries(l.app).Commit(t.Context(), delivery.Commit{Now: time.Now(), Results: []delivery.Result{l.result}}); err != nil {
+	commit := delivery.Commit{Now: time.Now(), Results: []delivery.Result{l.result}}
+	if _, err := testkit.Deliveries(l.app).Commit(t.Context(), commit); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, l.app, "SELECT (SELECT count(*) FROM deliveries) * 10 + (SELECT count(*) FROM delivery_attempts)", nil); n != 20 {
+	const delivered = "SELECT (SELECT count(*) FROM deliveries) * 10 + (SELECT count(*) FROM delivery_attempts)"
+	if n := count(t, l.app, delivered, nil); n != 20 {
 		t.Errorf("10 * deliveries + attempts are %d, not those 2 of before the deletion", n)
 	}
 	if err := retention.Sweep(t.Context(), l.app, testkit.Deliveries(l.app)); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, l.app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM delivery_attempts)", nil); n != 0 {
+	const left = "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM delivery_attempts)"
+	if n := count(t, l.app, left, nil); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
 }
@@ -238,14 +249,17 @@ func TestOrphansOfEarlierVersions(t *testing.T) {
 	app := testkit.NewApp(t)
 	fill(t, app, testkit.Tenant(t, app, "Kept"), 3)
 	kept := ownerless(t, app)
-	before := count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM _contactSearch) + (SELECT count(*) FROM events)", nil)
+	const rows = "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM _contactSearch) + " +
+		"(SELECT count(*) FROM events)"
+	before := count(t, app, rows, nil)
 	for _, table := range tenant.Tables {
 		for column := range table.Owners {
 			insertOrphan(t, app, &table, column)
 		}
 	}
 	for _, table := range []string{"_externalAuths", "_mfas", "_otps", "_authOrigins"} {
-		testkit.Execute(t, app, "INSERT INTO {{"+table+"}} (id, collectionRef, recordRef) SELECT 'lost', id, 'gone' FROM _collections WHERE name = 'tenant_members'", nil)
+		testkit.Execute(t, app, "INSERT INTO {{"+table+"}} (id, collectionRef, recordRef) "+
+			"SELECT 'lost', id, 'gone' FROM _collections WHERE name = 'tenant_members'", nil)
 	}
 	all := core.AppMigrations.Items()
 	at := slices.IndexFunc(all, func(m *core.Migration) bool { return m.File == "1760000041_orphans.go" })
@@ -259,7 +273,7 @@ func TestOrphansOfEarlierVersions(t *testing.T) {
 	if left := ownerless(t, app); left != kept {
 		t.Errorf("rows without an owner:\n%s", left)
 	}
-	after := count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM _contactSearch) + (SELECT count(*) FROM events)", nil)
+	after := count(t, app, rows, nil)
 	if after != before {
 		t.Errorf("of %d rows with an owner, %d are left", before, after)
 	}
@@ -280,7 +294,8 @@ func insertOrphan(t *testing.T, app core.App, table *tenant.Table, column string
 		Default *string `db:"dflt_value"`
 		Key     int     `db:"position"` // dbx reads "pk" as its own tag
 	}
-	if err := app.DB().NewQuery("SELECT *, pk AS position FROM pragma_table_info({:table})").Bind(dbx.Params{"table": table.Name}).All(&info); err != nil {
+	query := app.DB().NewQuery("SELECT *, pk AS position FROM pragma_table_info({:table})")
+	if err := query.Bind(dbx.Params{"table": table.Name}).All(&info); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range info {
@@ -300,7 +315,9 @@ func insertOrphan(t *testing.T, app core.App, table *tenant.Table, column string
 			columns, values = append(columns, "`"+c.Name+"`"), append(values, value)
 		}
 	}
-	testkit.Execute(t, app, "INSERT INTO `"+table.Name+"` ("+strings.Join(columns, ", ")+") VALUES ("+strings.Join(values, ", ")+")", dbx.Params{"gone": gone})
+	testkit.Execute(t, app,
+		"INSERT INTO `"+table.Name+"` ("+strings.Join(columns, ", ")+") VALUES ("+strings.Join(values, ", ")+")",
+		dbx.Params{"gone": gone})
 }
 
 // ownerless lists how many rows have no owner, by table and column.
@@ -308,7 +325,8 @@ func ownerless(t *testing.T, app core.App) string {
 	t.Helper()
 	var found strings.Builder
 	look := func(table, column, owner string) {
-		n := count(t, app, "SELECT count(*) FROM {{"+table+"}} WHERE [["+column+"]] != '' AND [["+column+"]] NOT IN (SELECT id FROM {{"+owner+"}})", nil)
+		n := count(t, app, "SELECT count(*) FROM {{"+table+"}} WHERE [["+column+"]] != '' "+
+			"AND [["+column+"]] NOT IN (SELECT id FROM {{"+owner+"}})", nil)
 		if n > 0 {
 			fmt.Fprintf(&found, "%d rows of %s whose %s is not in %s\n", n, table, column, owner)
 		}

@@ -125,12 +125,14 @@ func TestSweepTenant(t *testing.T) {
 func TestSweepInTurns(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	large, small, other := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small"), testkit.Tenant(t, app, "Other")
+	large, small, other := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small"),
+		testkit.Tenant(t, app, "Other")
 	testkit.Crowd(t, app, large, 20_000, nil)
 	fill(t, app, small, 3)
 	webhook := fill(t, app, other, 3)
 	var ada string
-	if err := app.DB().NewQuery("SELECT id FROM contacts WHERE tenant = {:t}").Bind(dbx.Params{"t": other}).Row(&ada); err != nil {
+	query := app.DB().NewQuery("SELECT id FROM contacts WHERE tenant = {:t}").Bind(dbx.Params{"t": other})
+	if err := query.Row(&ada); err != nil {
 		t.Fatal(err)
 	}
 	deleted := []string{large, small, webhook, ada}
@@ -141,7 +143,8 @@ func TestSweepInTurns(t *testing.T) {
 	}
 	testkit.FanOut(t, app)
 	testkit.Execute(t, app, "CREATE TABLE done (record TEXT, others INT)", nil)
-	testkit.Execute(t, app, "CREATE TRIGGER done AFTER DELETE ON _deletions BEGIN INSERT INTO done SELECT OLD.record, count(*) FROM contacts; END", nil)
+	testkit.Execute(t, app, "CREATE TRIGGER done AFTER DELETE ON _deletions "+
+		"BEGIN INSERT INTO done SELECT OLD.record, count(*) FROM contacts; END", nil)
 	if err := retention.SweepBy(t.Context(), app, testkit.Deliveries(app), 10*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,18 @@ func TestPhonesAreFoundLikeEmails(t *testing.T) {
 	app := testkit.NewAppOn(t, connect)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Crowd(t, app, tenant, 100_000, map[string]string{
-		"email": "iif(i % 2, 'shared', 'p' || i) || '@example.com'", "phone": "'+49' || iif(i % 2, 3000000000, 3000000000 + i)",
+		"email": "iif(i % 2, 'shared', 'p' || i) || '@example.com'",
+		"phone": "'+49' || iif(i % 2, 3000000000, 3000000000 + i)",
 	})
 	items := func(field string, from, count int) (items []contact.Item) {
 		for i := from; i < from+count; i++ {
 			value := map[string][]string{
-				contact.Email: {fmt.Sprintf("p%d@example.com", i), "shared@example.com"}, contact.Phone: {fmt.Sprint("+49", 3_000_000_000+i), "+493000000000"},
+				contact.Email: {fmt.Sprintf("p%d@example.com", i), "shared@example.com"},
+				contact.Phone: {fmt.Sprint("+49", 3_000_000_000+i), "+493000000000"},
 			}[field][i%2]
-			items = append(items, contact.Item{Action: contact.Update, Keys: []contact.Key{{Field: field, Value: value}}, Changes: contact.Changes{"name": "New"}})
+			items = append(items,
+				contact.Item{Action: contact.Update, Keys: []contact.Key{{Field: field, Value: value}},
+					Changes: contact.Changes{"name": "New"}})
 		}
 		return items
 	}

@@ -24,12 +24,15 @@ func testFiles(t *testing.T, visit func(path string, file *ast.File)) {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "testdata", "dist"}, name)) {
+		if entry.IsDir() && path != root &&
+			(strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "testdata", "dist"}, name)) {
 			return filepath.SkipDir
 		}
 		path, err = filepath.Rel(root, path)
 		path = filepath.ToSlash(path)
-		if err != nil || !strings.HasSuffix(path, "_test.go") && (!strings.HasPrefix(path, "internal/test") || !strings.HasSuffix(path, ".go")) {
+		if err != nil ||
+			!strings.HasSuffix(path, "_test.go") &&
+				(!strings.HasPrefix(path, "internal/test") || !strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, parser.SkipObjectResolution)
@@ -96,7 +99,8 @@ func TestLongTests(t *testing.T) {
 // depends on the collector, on the processor and on what else the machine does. In a bubble of testing/synctest the
 // clock is the test's own.
 var measuring = []string{
-	"runtime.ReadMemStats", "metrics.Read", "debug.ReadGCStats", "testing.AllocsPerRun", "testing.Benchmark", "syscall.Getrusage", "unix.Getrusage",
+	"runtime.ReadMemStats", "metrics.Read", "debug.ReadGCStats", "testing.AllocsPerRun", "testing.Benchmark",
+	"syscall.Getrusage", "unix.Getrusage",
 	"unix.ClockGettime", "time.Since",
 }
 

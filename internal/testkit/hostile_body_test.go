@@ -51,10 +51,12 @@ var bodies = map[string]generator{
 	"items":                repeat(`[{"email":"a@b.example"}`, `,{"email":"a@b.example"}`, "]"),
 	"blank items":          repeat(`[{}`, `,{}`, "]"),
 	"values":               repeat(`[1`, `,1`, "]"),
-	"questions":            number(`{"answers":[{"label":"a","value":"b"}`, `,{"label":"email %d","value":"c","type":"email"}`, "]}"),
-	"equal questions":      repeat(`[{"question":"a","answer":"b"}`, `,{"question":"email","answer":"c"}`, "]"),
-	"contacts in a list":   number(`{"contacts":[{"email":"a@b.example"}`, `,{"email":"a%d@b.example","fields":{"first_name":"a"}}`, "]}"),
-	"objects in objects":   number(`{"data":{"a":1`, `,"b%d":{"email":{"value":"x"}}`, "}}"),
+	"questions": number(`{"answers":[{"label":"a","value":"b"}`,
+		`,{"label":"email %d","value":"c","type":"email"}`, "]}"),
+	"equal questions": repeat(`[{"question":"a","answer":"b"}`, `,{"question":"email","answer":"c"}`, "]"),
+	"contacts in a list": number(`{"contacts":[{"email":"a@b.example"}`,
+		`,{"email":"a%d@b.example","fields":{"first_name":"a"}}`, "]}"),
+	"objects in objects": number(`{"data":{"a":1`, `,"b%d":{"email":{"value":"x"}}`, "}}"),
 	"JSON in a text": func(n int) []byte {
 		return []byte(`{"rawRequest":"{\"a\":[` + strings.Repeat("1,", n) + `1]}"}`)
 	},
@@ -83,8 +85,10 @@ var forms = map[string]generator{
 
 // mappings read what they can find anywhere.
 var mappings = []string{
-	"", `{"fields":{"email":"*.e*l","name":{"join":["*.first*","*.last?name"]}}}`, `{"items":"@this|@flatten","fields":{"email":["a.#.b","email"]}}`,
-	`{"items":"contacts.#(email%\"*a*\")#","fields":{"email":"@values|@reverse|0"}}`, `{"fields":{"email":"@answer:email","name":"@keys|@reverse|0"},"action":"event","deleteWhen":["gone"]}`,
+	"", `{"fields":{"email":"*.e*l","name":{"join":["*.first*","*.last?name"]}}}`,
+	`{"items":"@this|@flatten","fields":{"email":["a.#.b","email"]}}`,
+	`{"items":"contacts.#(email%\"*a*\")#","fields":{"email":"@values|@reverse|0"}}`,
+	`{"fields":{"email":"@answer:email","name":"@keys|@reverse|0"},"action":"event","deleteWhen":["gone"]}`,
 	`{"items":"a.#(b==1)#|@flatten","fields":{"email":"[email,a,@this]|@flatten|@flatten|0","phone":"rawRequest.@fromstr.a.#"}}`,
 }
 
@@ -108,8 +112,9 @@ func TestHostilePayloads(t *testing.T) {
 		read = append(read, mapping)
 	}
 	for contentType, inputs := range map[string]map[string]generator{asJSON: bodies, asForm: forms, "multipart/form-data; boundary=x": {
-		"parts":         number("", "--x\r\nContent-Disposition: form-data; name=\"a%d\"\r\n\r\n1\r\n", "--x--\r\n"),
-		"files":         repeat("", "--x\r\nContent-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n\r\n1\r\n", "--x--\r\n"),
+		"parts": number("", "--x\r\nContent-Disposition: form-data; name=\"a%d\"\r\n\r\n1\r\n", "--x--\r\n"),
+		"files": repeat("", "--x\r\nContent-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n\r\n1\r\n",
+			"--x--\r\n"),
 		"a long part":   repeat("--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "\r\n--", "\r\n--x--\r\n"),
 		"headers":       repeat("--x\r\n", "A: b\r\n", "\r\n\r\n--x--\r\n"),
 		"a long header": repeat("--x\r\nContent-Disposition: form-data", "; a=b", "\r\n\r\n1\r\n--x--\r\n"),
@@ -149,13 +154,15 @@ func TestHostileSignatures(t *testing.T) {
 	verify := func(_ *testing.T, input []byte) {
 		header := http.Header{}
 		for _, name := range []string{
-			"Webhook-Signature", "Svix-Signature", "X-Signature", "X-Shopify-Hmac-Sha256", "X-Wc-Webhook-Signature", "Typeform-Signature",
+			"Webhook-Signature", "Svix-Signature", "X-Signature", "X-Shopify-Hmac-Sha256", "X-Wc-Webhook-Signature",
+			"Typeform-Signature",
 			"Tally-Signature", "Calendly-Webhook-Signature", "Stripe-Signature", "X-Hub-Signature-256", "X-Hubspot-Signature-V3",
 			"Webhook-Timestamp", "Webhook-Id", "X-Hubspot-Request-Timestamp", "X-Hook-Secret",
 		} {
 			header.Set(name, string(input))
 		}
-		sent := &inbound.Signed{Method: http.MethodPost, URL: "https://example.com/" + string(input), Header: header, Body: input}
+		sent := &inbound.Signed{Method: http.MethodPost, URL: "https://example.com/" + string(input), Header: header,
+			Body: input}
 		for _, scheme := range append(inbound.Schemes(), "") {
 			_, _ = inbound.VerifySignature(scheme, secret, sent, now)
 		}
@@ -224,10 +231,12 @@ func TestHostileArchives(t *testing.T) {
 // The API, the tools for language models and inbound webhooks read bodies in linear time.
 func TestHostileRequests(t *testing.T) {
 	app := testkit.NewApp(t)
-	tenant := testkit.Record(t, app, "tenants", map[string]any{"name": "Acme", "apiEnabled": true, "rateLimit": 100_000_000}).Id
+	tenant := testkit.Record(t, app, "tenants",
+		map[string]any{"name": "Acme", "apiEnabled": true, "rateLimit": 100_000_000}).Id
 	base, key := testkit.Serve(t, app), testkit.Key(t, app, tenant)
 	linear(t, bodies, func(t *testing.T, input []byte) {
-		for _, path := range []string{"/api/ext/v1/contacts", "/api/ext/v1/contacts/batch", "/api/ext/v1/contacts/x/merge", "/mcp"} {
+		for _, path := range []string{"/api/ext/v1/contacts", "/api/ext/v1/contacts/batch", "/api/ext/v1/contacts/x/merge",
+			"/mcp"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, bytes.NewReader(input))
 			if err != nil {
 				t.Fatal(err)

@@ -89,11 +89,12 @@ func TestHostileCards(t *testing.T) {
 		"cards of quotation marks":       repeat("", begin+"TEL;"+strings.Repeat(`a="b;:",`, 7_000)+":1\n"+end, ""),
 		"cards of open quotation marks":  repeat("", begin+"TEL;"+strings.Repeat(`"`, 60_001)+":1\n"+end, ""),
 		"cards of components":            repeat("", begin+"N:"+strings.Repeat(`\;;`, 20_000)+"\n"+end, ""),
-		"cards of character sets":        repeat("", begin+strings.Repeat("FN;CHARSET=koi8-r;"+quoted+":=80\n", 1000)+end, ""),
-		"cards of quoted texts":          repeat("", begin+"FN;"+quoted+":"+strings.Repeat("=80", 1300)+"\n"+end, ""),
-		"cards of spaces":                repeat("", begin+"FN;"+quoted+":"+strings.Repeat(" =\n", 20_000)+"\n"+end, ""),
-		"groups":                         repeat("", begin+"KIND:group\n"+strings.Repeat("a.b.EMAIL: \n", 5000)+end, ""),
-		"carets":                         repeat("", begin+`TEL;A="`+strings.Repeat("^^^n^'", 10_000)+`":1`+"\n"+end, ""),
+		"cards of character sets": repeat("", begin+strings.Repeat("FN;CHARSET=koi8-r;"+quoted+":=80\n", 1000)+
+			end, ""),
+		"cards of quoted texts": repeat("", begin+"FN;"+quoted+":"+strings.Repeat("=80", 1300)+"\n"+end, ""),
+		"cards of spaces":       repeat("", begin+"FN;"+quoted+":"+strings.Repeat(" =\n", 20_000)+"\n"+end, ""),
+		"groups":                repeat("", begin+"KIND:group\n"+strings.Repeat("a.b.EMAIL: \n", 5000)+end, ""),
+		"carets":                repeat("", begin+`TEL;A="`+strings.Repeat("^^^n^'", 10_000)+`":1`+"\n"+end, ""),
 	}, readSheet)
 }
 

@@ -106,9 +106,10 @@ var values = map[string]generator{
 // Reading the values of a row and of a contact is linear.
 func TestHostileValues(t *testing.T) {
 	app := testkit.NewApp(t)
-	testkit.AddFields(t, app, &core.TextField{Name: "note", Pattern: "^(a+)+$"}, &core.NumberField{Name: "score"}, &core.JSONField{Name: "extra"},
-		&core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2}, &core.DateField{Name: "born"}, &core.URLField{Name: "site"},
-		&core.BoolField{Name: "vip"}, &core.EditorField{Name: "text"}, &core.GeoPointField{Name: "place"}, &core.EmailField{Name: "second"})
+	testkit.AddFields(t, app, &core.TextField{Name: "note", Pattern: "^(a+)+$"}, &core.NumberField{Name: "score"},
+		&core.JSONField{Name: "extra"}, &core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2},
+		&core.DateField{Name: "born"}, &core.URLField{Name: "site"}, &core.BoolField{Name: "vip"},
+		&core.EditorField{Name: "text"}, &core.GeoPointField{Name: "place"}, &core.EmailField{Name: "second"})
 	columns, err := sheet.Targets(app)
 	if err != nil {
 		t.Fatal(err)
@@ -181,8 +182,9 @@ func TestHostileFilters(t *testing.T) {
 	var filters []*filter.Filter
 	for _, text := range []string{
 		`any(data.tags, # == "b")`, `all(data.tags, any(data.tags, # == "b"))`, `lower(string(data.name)) contains "b"`,
-		`data.name matches "(a+)+b$"`, `len(filter(data.tags, # != "b")) > 0`, `data.name startsWith data.name`, `data.name in data.tags`,
-		`count(data.tags, # == "a") == sum(map(data.tags, len(#)))`, `sort(data.tags) == data.tags`, `join(data.tags, data.name) == ""`,
+		`data.name matches "(a+)+b$"`, `len(filter(data.tags, # != "b")) > 0`, `data.name startsWith data.name`,
+		`data.name in data.tags`, `count(data.tags, # == "a") == sum(map(data.tags, len(#)))`,
+		`sort(data.tags) == data.tags`, `join(data.tags, data.name) == ""`,
 	} {
 		if compiled, err := filter.Compile(text); err == nil {
 			filters = append(filters, compiled)

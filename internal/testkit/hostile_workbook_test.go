@@ -21,7 +21,8 @@ func (w workbook) file() []byte {
 	for _, part := range []struct{ name, text string }{
 		{"_rels/.rels", "<Relationships>" + fmt.Sprintf(relation, "a", "xl/book.xml", "officeDocument") + "</Relationships>"},
 		{"xl/_rels/book.xml.rels", "<Relationships>" + fmt.Sprintf(relation, "a", "xl/sheet.xml", "worksheet") +
-			fmt.Sprintf(relation, "b", "xl/shared.xml", "sharedStrings") + fmt.Sprintf(relation, "c", "xl/styles.xml", "styles") +
+			fmt.Sprintf(relation, "b", "xl/shared.xml", "sharedStrings") +
+			fmt.Sprintf(relation, "c", "xl/styles.xml", "styles") +
 			w.relations + "</Relationships>"},
 		{"xl/book.xml", `<workbook><sheets><sheet name="One" r:id="a"/>` + w.sheets + `</sheets></workbook>`},
 		{"xl/shared.xml", "<sst>" + w.shared + "</sst>"},
@@ -56,8 +57,9 @@ func parts(of func(n int) workbook) generator {
 func numbers(code, value string) generator {
 	return func(n int) []byte {
 		return workbook{
-			styles: `<numFmts><numFmt numFmtId="200" formatCode="` + code + `"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`,
-			rows:   strings.Repeat(`<row><c s="0"><v>`+value+`</v></c></row>`, n),
+			styles: `<numFmts><numFmt numFmtId="200" formatCode="` + code +
+				`"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`,
+			rows: strings.Repeat(`<row><c s="0"><v>`+value+`</v></c></row>`, n),
 		}.file()
 	}
 }
@@ -94,7 +96,8 @@ func TestHostileWorkbooks(t *testing.T) {
 			return workbook{rows: "<row>" + strings.Repeat(`<c t="s"><v>0</v></c>`, n) + "</row>", shared: text(20 * n)}
 		}),
 		"one text of spaces": parts(func(n int) workbook {
-			return workbook{rows: strings.Repeat(named, n), shared: `<si><t xml:space="preserve">` + strings.Repeat(" ", 32*n) + "</t></si>"}
+			return workbook{rows: strings.Repeat(named, n), shared: `<si><t xml:space="preserve">` + strings.Repeat(" ", 32*n) +
+				"</t></si>"}
 		}),
 		"one short text": parts(func(n int) workbook {
 			return workbook{rows: strings.Repeat(named, n), shared: text(5)}
@@ -116,17 +119,20 @@ func TestHostileWorkbooks(t *testing.T) {
 		"attributes": parts(func(n int) workbook {
 			return workbook{rows: "<row" + strings.Repeat(` a="b"`, n) + "/>"}
 		}),
-		"rows with attributes": rows("<row" + strings.Repeat(` a="b"`, 1000) + `><c` + strings.Repeat(` a="b"`, 1000) + "/></row>"),
-		"comments":             rows("<!-- a --><?b c?>"),
-		"nesting":              rows("<a>"),
+		"rows with attributes": rows("<row" + strings.Repeat(` a="b"`, 1000) + `><c` + strings.Repeat(` a="b"`, 1000) +
+			"/></row>"),
+		"comments": rows("<!-- a --><?b c?>"),
+		"nesting":  rows("<a>"),
 		"digits": parts(func(n int) workbook {
 			return workbook{rows: "<row><c><v>" + strings.Repeat("1", n) + "</v></c></row>"}
 		}),
 		"formats of numbers": parts(func(n int) workbook {
-			return workbook{styles: string(number("<numFmts>", `<numFmt numFmtId="%d" formatCode="[h]0.0&quot;x&quot;"/>`, "</numFmts>")(n))}
+			return workbook{styles: string(number("<numFmts>", `<numFmt numFmtId="%d" formatCode="[h]0.0&quot;x&quot;"/>`,
+				"</numFmts>")(n))}
 		}),
 		"long formats of numbers": parts(func(n int) workbook {
-			return workbook{styles: string(number("", `<numFmt numFmtId="%d" formatCode="`+strings.Repeat("0x", 127)+`"/>`, "")(n))}
+			return workbook{styles: string(number("", `<numFmt numFmtId="%d" formatCode="`+strings.Repeat("0x", 127)+`"/>`,
+				"")(n))}
 		}),
 		"formats of cells": parts(func(n int) workbook {
 			return workbook{styles: "<cellXfs>" + strings.Repeat(`<xf numFmtId="14"/>`, n)}

@@ -95,7 +95,8 @@ func TestFormerHeaders(t *testing.T) {
 	if names, err := webhook.HeaderNames(app, record); err != nil || len(names) != 3 {
 		t.Errorf("stored are %v (%v)", names, err)
 	}
-	if sent, err := webhook.SentHeaders(app, record.GetString("sealedHeaders")); err != nil || !maps.Equal(sent, map[string]string{"X-Team": "a"}) {
+	if sent, err := webhook.SentHeaders(app, record.GetString("sealedHeaders")); err != nil ||
+		!maps.Equal(sent, map[string]string{"X-Team": "a"}) {
 		t.Errorf("sent are %v (%v)", sent, err)
 	}
 }

@@ -129,7 +129,8 @@ func TestBombs(t *testing.T) {
 			if c.want != "" {
 				end = ""
 			}
-			file := bomb(t, c.part, io.MultiReader(strings.NewReader(begin), &endless{text: c.text, left: c.size}, strings.NewReader(end)))
+			file := bomb(t, c.part,
+				io.MultiReader(strings.NewReader(begin), &endless{text: c.text, left: c.size}, strings.NewReader(end)))
 			peak := measure.Peak(t, func() {
 				reader, err := xlsx.Open(t.Context(), bytes.NewReader(file), t.TempDir(), "")
 				if err == nil {
@@ -138,7 +139,8 @@ func TestBombs(t *testing.T) {
 					}
 					_ = reader.Close()
 				}
-				if c.want == "" && !errors.Is(err, io.EOF) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				if c.want == "" && !errors.Is(err, io.EOF) ||
+					c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}
 			})

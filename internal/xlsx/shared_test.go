@@ -26,7 +26,8 @@ func TestSharedTextsAreBounded(t *testing.T) {
 	}
 	numbers := func(code string) parts {
 		rows := strings.Repeat(`<row><c s="0"><v>1e300</v></c></row>`, 100_000)
-		styles := `<styleSheet><numFmt numFmtId="200" formatCode="` + code + `"/><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+		styles := `<styleSheet><numFmt numFmtId="200" formatCode="` + code +
+			`"/><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
 		return book(rows).with("styles", styles)
 	}
 	for what, c := range map[string]struct {
@@ -55,13 +56,15 @@ func TestSharedTextsAreBounded(t *testing.T) {
 func TestRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := `<c t="inlineStr"><is><t>` + strings.Repeat("x", 600<<10) + `</t></is></c>`
-	file := book(`<row>` + long + long + `</row><row><c r="ALM2"><v>1</v></c></row><row><c r="ALL3"><v>1</v></c><c r="XFD3"/></row>`).zip(t)
+	file := book(`<row>` + long + long +
+		`</row><row><c r="ALM2"><v>1</v></c></row><row><c r="ALL3"><v>1</v></c><c r="XFD3"/></row>`).zip(t)
 	reader, err := xlsx.Open(t.Context(), bytes.NewReader(file), t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	for _, want := range []string{"has more than 1024 KiB: shorten it", "has more than 1000 cells: delete the columns that you do not need"} {
+	for _, want := range []string{"has more than 1024 KiB: shorten it",
+		"has more than 1000 cells: delete the columns that you do not need"} {
 		cells, row, err := reader.Read()
 		if wrong, ok := errors.AsType[*xlsx.RowError](err); !ok || wrong.Row != row || wrong.Reason != want || cells != nil {
 			t.Errorf("got %v, %v, want %q", cells, err, want)

@@ -18,7 +18,8 @@ func attempt(t *testing.T, f *fixture, webhook string, number, status int, took 
 	t.Helper()
 	testkit.Execute(t, f.App, "INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status) "+
 		"SELECT {:id}, id, {:number}, {:at}, {:ms}, {:status} FROM deliveries WHERE webhook = {:webhook} ORDER BY created DESC LIMIT 1",
-		dbx.Params{"id": fmt.Sprintf("a%014d", time.Now().UnixNano()/1000), "number": number, "at": stamp.Stored(f.began), "ms": took.Milliseconds(), "status": status, "webhook": webhook})
+		dbx.Params{"id": fmt.Sprintf("a%014d", time.Now().UnixNano()/1000), "number": number, "at": stamp.Stored(f.began),
+			"ms": took.Milliseconds(), "status": status, "webhook": webhook})
 }
 
 // The charts show the last hours or days: attempts and requests by result, and response times.
@@ -119,7 +120,8 @@ func TestOverview(t *testing.T) {
 	minutes := admin.Do("GET", "/api/integrations/overview?period=hour", "").Data()["steps"].([]any)
 	if last := minutes[59].(map[string]any); fmt.Sprint(len(minutes), last["created"], last["calls"]) != "60 1 2" {
 		// a minute has ended meanwhile
-		if before := minutes[58].(map[string]any); fmt.Sprint(before["created"], last["created"]) != "1 0" && fmt.Sprint(before["calls"], last["calls"]) != "1 1" {
+		if before := minutes[58].(map[string]any); fmt.Sprint(before["created"], last["created"]) != "1 0" &&
+			fmt.Sprint(before["calls"], last["calls"]) != "1 1" {
 			t.Errorf("by the minute it ends with %v and %v", before, last)
 		}
 	}

@@ -19,8 +19,10 @@ func TestUploadsAreCheckedBeforeTheyCome(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	full := testkit.Tenant(t, f.App, "Full")
-	testkit.Execute(t, f.App, "INSERT INTO _imports (id, tenant, name, status, bytes, created, updated, columns, mapping) "+
-		"VALUES ('full', {:tenant}, '', 'new', {:bytes}, '', '', '[]', '{}')", dbx.Params{"tenant": full, "bytes": imports.Quota})
+	testkit.Execute(t, f.App,
+		"INSERT INTO _imports (id, tenant, name, status, bytes, created, updated, columns, mapping) "+
+			"VALUES ('full', {:tenant}, '', 'new', {:bytes}, '', '', '[]', '{}')",
+		dbx.Params{"tenant": full, "bytes": imports.Quota})
 	superuser := testkit.SuperuserToken(t, f.App)
 	for _, tc := range []struct {
 		tenant, token string
@@ -35,7 +37,9 @@ func TestUploadsAreCheckedBeforeTheyCome(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer connection.Close()
-		_, err = fmt.Fprintf(connection, "POST %s?tenant=%s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: 1000000\r\n\r\n", importsPath, tc.tenant, tc.token)
+		_, err = fmt.Fprintf(connection,
+			"POST %s?tenant=%s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: 1000000\r\n\r\n",
+			importsPath, tc.tenant, tc.token)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,14 +35,17 @@ func TestTenantUsage(t *testing.T) {
 	if got := testkit.NewClient(t, f.base, "").Do("POST", "/api/hooks/"+token, body); got.Status != 200 {
 		t.Fatalf("the request is answered %d %s", got.Status, got.Body)
 	}
-	for name, client := range map[string]*testkit.Client{"a viewer": own.viewer, "an admin": own.admin, "a superuser": root} {
+	for name, client := range map[string]*testkit.Client{
+		"a viewer": own.viewer, "an admin": own.admin, "a superuser": root,
+	} {
 		usage := client.Do("GET", path(own.tenant), "").Data()
 		stored, _ := usage["storedBytes"].(float64)
 		earlier, _ := before["storedBytes"].(float64)
 		if more := stored - earlier; more < float64(len(body)) || more > 4096 {
 			t.Errorf("%s: a request counts as %v bytes", name, more)
 		}
-		if got := fmt.Sprint(usage["storedLimit"], usage["importLimit"], usage["importBytes"] == before["importBytes"]); got != "6.7108864e+07 1.073741824e+09 true" {
+		got := fmt.Sprint(usage["storedLimit"], usage["importLimit"], usage["importBytes"] == before["importBytes"])
+		if got != "6.7108864e+07 1.073741824e+09 true" {
 			t.Errorf("%s: the usage is %v", name, usage)
 		}
 		if imported, _ := usage["importBytes"].(float64); imported == 0 {

@@ -251,7 +251,8 @@ func TestCheckThatForgets(t *testing.T) {
 		}
 		notes, err := imports.Notes(app, stored.ID, imports.MaxNotes)
 		if err != nil || len(notes) != tc.notes || (notes[0].Row == 1) != (tc.notes == 1) {
-			t.Errorf("a check that remembers %d contacts has %d notes, the first %+v (%v)", tc.remembered, len(notes), notes[:1], err)
+			t.Errorf("a check that remembers %d contacts has %d notes, the first %+v (%v)",
+				tc.remembered, len(notes), notes[:1], err)
 		}
 	}
 }

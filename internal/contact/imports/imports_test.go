@@ -316,7 +316,8 @@ func TestKeptContactsGo(t *testing.T) {
 		var plan []struct {
 			Detail string `db:"detail"`
 		}
-		if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " + strings.NewReplacer("?1", "'[]'", "?2", "1", "?", "1").Replace(statement)).All(&plan); err != nil {
+		if err := app.DB().NewQuery("EXPLAIN QUERY PLAN " +
+			strings.NewReplacer("?1", "'[]'", "?2", "1", "?", "1").Replace(statement)).All(&plan); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range plan {

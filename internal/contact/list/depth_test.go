@@ -94,7 +94,8 @@ func TestOffsets(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := list.Query{
-			Limit: 1 + random.IntN(60), Offset: random.IntN(1000), Sort: list.Sort(list.Sorts()[random.IntN(len(list.Sorts()))]), Filter: list.Filter{Words: search()},
+			Limit: 1 + random.IntN(60), Offset: random.IntN(1000), Sort: list.Sort(list.Sorts()[random.IntN(len(list.Sorts()))]),
+			Filter: list.Filter{Words: search()},
 		}
 		if got, want := b.page(q), b.slice(q); !slices.Equal(got, want) {
 			t.Fatalf("step %d: %+v has %d contacts, not the %d of SQLite's offset, or others", step, q, len(got), len(want))

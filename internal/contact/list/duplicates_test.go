@@ -17,18 +17,19 @@ func TestContactsOfDuplicatesAreFoundDirectly(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	for _, by := range []string{"email", "phone", "name"} {
-		err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "EXPLAIN QUERY PLAN "+second(list.DuplicatesSQL(by)), func(rows *sql.Rows) error {
-			var id, parent, unused int
-			var step string
-			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-				return err
-			}
-			isDirect := strings.Contains(step, "USING INTEGER PRIMARY KEY (rowid=?)") || strings.HasSuffix(step, "(id=?)")
-			if !isDirect && !strings.HasPrefix(step, "SCAN j VIRTUAL TABLE") && !strings.HasSuffix(step, "FOR ORDER BY") {
-				t.Errorf("by %s: %s", by, step)
-			}
-			return nil
-		}, "tenant", "[]")
+		err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "EXPLAIN QUERY PLAN "+second(list.DuplicatesSQL(by)),
+			func(rows *sql.Rows) error {
+				var id, parent, unused int
+				var step string
+				if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+					return err
+				}
+				isDirect := strings.Contains(step, "USING INTEGER PRIMARY KEY (rowid=?)") || strings.HasSuffix(step, "(id=?)")
+				if !isDirect && !strings.HasPrefix(step, "SCAN j VIRTUAL TABLE") && !strings.HasSuffix(step, "FOR ORDER BY") {
+					t.Errorf("by %s: %s", by, step)
+				}
+				return nil
+			}, "tenant", "[]")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,9 +70,10 @@ func TestDuplicatesAreComplete(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Crowd(t, app, tenant, 3_000, map[string]string{
-		"id":   "printf('c%014d', (i * 7919) % 100003)", // not in the order of creation
-		"name": "iif(i % 3, 'Shared', iif(i % 2, 'shared', 'Name ' || (i % 40)))", "company": "iif(i % 5, 'Company ' || (i * i % 101), '')",
-		"email": "'p' || (i % 400) || '@example.com'", "phone": "iif(i % 2, '', '+49' || (3000000000 + i % 300))",
+		"id":      "printf('c%014d', (i * 7919) % 100003)", // not in the order of creation
+		"name":    "iif(i % 3, 'Shared', iif(i % 2, 'shared', 'Name ' || (i % 40)))",
+		"company": "iif(i % 5, 'Company ' || (i * i % 101), '')",
+		"email":   "'p' || (i % 400) || '@example.com'", "phone": "iif(i % 2, '', '+49' || (3000000000 + i % 300))",
 	})
 	tx := sqlite.Direct(app.ConcurrentDB())
 	for by, key := range map[string][3]string{
@@ -79,7 +81,8 @@ func TestDuplicatesAreComplete(t *testing.T) {
 		"name": {"lower(name)", "lower(company)", "rowid"},
 	} {
 		var want []list.CandidateGroup
-		err := sqlite.Each(tx, "SELECT "+key[0]+", "+key[1]+", "+key[2]+" FROM contacts WHERE tenant = ? AND "+key[0]+" != '' ORDER BY 1, 2, created, id",
+		err := sqlite.Each(tx, "SELECT "+key[0]+", "+key[1]+", "+key[2]+
+			" FROM contacts WHERE tenant = ? AND "+key[0]+" != '' ORDER BY 1, 2, created, id",
 			func(rows *sql.Rows) error {
 				var g list.CandidateGroup
 				var number int64
@@ -107,7 +110,8 @@ func TestDuplicatesAreComplete(t *testing.T) {
 		for _, bounds := range [][3]int{{20, 100_000, 20_000}, {1, 10, 2}, {7, 100, 5}, {100, 1, 1}} {
 			found, pages := list.ScanAll(t, tx, tenant, by, bounds[0], bounds[1], bounds[2])
 			if !reflect.DeepEqual(found, groups) {
-				t.Errorf("by %s with bounds of %v, %d pages have %d groups, not %d: %.300s", by, bounds, pages, len(found), len(groups), fmt.Sprint(found))
+				t.Errorf("by %s with bounds of %v, %d pages have %d groups, not %d: %.300s",
+					by, bounds, pages, len(found), len(groups), fmt.Sprint(found))
 			}
 		}
 	}

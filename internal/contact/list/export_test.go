@@ -21,7 +21,9 @@ type CandidateGroup struct {
 
 // ScanAll returns the groups of all pages, with small bounds for what a page reads and remembers, and the number of
 // pages.
-func ScanAll(t *testing.T, tx sqlite.Reader, tenantID, by string, limit, maxScanned, maxSeconds int) (groups []CandidateGroup, pages int) {
+func ScanAll(
+	t *testing.T, tx sqlite.Reader, tenantID, by string, limit, maxScanned, maxSeconds int,
+) (groups []CandidateGroup, pages int) {
 	t.Helper()
 	q := DuplicatesQuery{compare: comparisons[by], limit: limit, after: groupCursor{By: by}}
 	for {

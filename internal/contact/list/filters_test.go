@@ -156,10 +156,12 @@ func TestFiltersAreApartFromPages(t *testing.T) {
 	}
 	for _, name := range []string{"limit", "offset", "sort", "cursor"} {
 		var wrong *fault.Error
-		if _, err := list.ParseFilters(app, url.Values{name: {"1"}}); !errors.As(err, &wrong) || wrong.Fields[name].Code != fault.CodeUnknownParameter {
+		if _, err := list.ParseFilters(app, url.Values{name: {"1"}}); !errors.As(err, &wrong) ||
+			wrong.Fields[name].Code != fault.CodeUnknownParameter {
 			t.Errorf("the filter %s: %v", name, err)
 		}
-		if _, err := list.ParsePage(app, url.Values{name: {"-"}, "createdBefore": {"-"}, "other": {"-"}}); !errors.As(err, &wrong) || len(wrong.Fields) != 3 {
+		_, err := list.ParsePage(app, url.Values{name: {"-"}, "createdBefore": {"-"}, "other": {"-"}})
+		if !errors.As(err, &wrong) || len(wrong.Fields) != 3 {
 			t.Errorf("the parameter %s: %v", name, err)
 		}
 	}

@@ -28,7 +28,8 @@ func TestMovingTenantsAreNotFetched(t *testing.T) {
 		if err != nil || len(polled.Due) != agenda || slices.Contains(polled.Drain, tenant) != drain {
 			t.Errorf("the agenda is %+v, %v", polled, err)
 		}
-		jobs, err := queue.Fetch(t.Context(), delivery.Fetch{Now: time.Now().Add(time.Minute), Due: map[string]int{webhook: 5}})
+		jobs, err := queue.Fetch(t.Context(),
+			delivery.Fetch{Now: time.Now().Add(time.Minute), Due: map[string]int{webhook: 5}})
 		if err != nil || len(jobs) != due {
 			t.Errorf("%d due deliveries are fetched, %v", len(jobs), err)
 		}

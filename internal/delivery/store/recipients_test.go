@@ -29,7 +29,8 @@ func addWebhooks(t *testing.T, app core.App, tenantID string, n int, text string
 	err := app.RunInTransaction(func(tx core.App) error {
 		for _, id := range ids {
 			_, err := tx.DB().NewQuery("INSERT INTO webhooks (id, tenant, url, secret, filter, disabled, created, updated) " +
-				"VALUES ({:id}, {:tenant}, 'https://hooks.example.com', 'a secret', {:filter}, 0, '2026-01-31 12:00:00.000Z', '2026-01-31 12:00:00.000Z')").
+				"VALUES ({:id}, {:tenant}, 'https://hooks.example.com', 'a secret', {:filter}, 0, " +
+				"'2026-01-31 12:00:00.000Z', '2026-01-31 12:00:00.000Z')").
 				Bind(dbx.Params{"id": id, "tenant": tenantID, "filter": text}).Execute()
 			if err != nil {
 				return err
@@ -81,7 +82,8 @@ func (f *manyFixture) expect(event string, want int) {
 	if n := testkit.Count(f.T, f.app, "SELECT count(*) FROM deliveries WHERE event = {:event}", params); n != want {
 		f.Errorf("the event has %d deliveries instead of %d", n, want)
 	}
-	if n := testkit.Count(f.T, f.app, "SELECT count(DISTINCT webhook) FROM deliveries WHERE event = {:event}", params); n != want {
+	n := testkit.Count(f.T, f.app, "SELECT count(DISTINCT webhook) FROM deliveries WHERE event = {:event}", params)
+	if n != want {
 		f.Errorf("they are to %d webhooks instead of %d", n, want)
 	}
 }
@@ -96,7 +98,8 @@ func TestBudgetOfFilters(t *testing.T) {
 	}
 	e := testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated)
 	var payload string
-	if err := f.app.DB().NewQuery("SELECT payload FROM events WHERE id = {:id}").Bind(dbx.Params{"id": e}).Row(&payload); err != nil {
+	query := f.app.DB().NewQuery("SELECT payload FROM events WHERE id = {:id}").Bind(dbx.Params{"id": e})
+	if err := query.Row(&payload); err != nil {
 		t.Fatal(err)
 	}
 	parsed, err := filter.Parse([]byte(payload))
@@ -119,7 +122,9 @@ func TestFiltersOfManyEvents(t *testing.T) {
 		testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated)
 	}
 	position := func() int {
-		return testkit.Count(t, f.app, "SELECT count(*) FROM events WHERE rowid <= (SELECT e.rowid FROM events e JOIN _fanOutCursor c ON e.id = c.event)", nil)
+		return testkit.Count(t, f.app,
+			"SELECT count(*) FROM events WHERE rowid <= (SELECT e.rowid FROM events e JOIN _fanOutCursor c ON e.id = c.event)",
+			nil)
 	}
 	f.fanOut(1)
 	if n := position(); n == 0 || n == 30 {
@@ -188,7 +193,8 @@ func TestPartOfAnEventIsErased(t *testing.T) {
 			whole(0)
 			erase()
 			erased := func() bool {
-				return testkit.Count(t, f.app, "SELECT count(*) FROM events WHERE id = {:id} AND payload NOT LIKE '%grace@example.com%'", dbx.Params{"id": e}) == 1
+				const without = "SELECT count(*) FROM events WHERE id = {:id} AND payload NOT LIKE '%grace@example.com%'"
+				return testkit.Count(t, f.app, without, dbx.Params{"id": e}) == 1
 			}
 			if erased() {
 				t.Error("it is erased before its deliveries are written")
@@ -222,9 +228,11 @@ func TestFanOutAfterAChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newMany(t, 2)
-			first, second := testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated), testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated)
+			first, second := testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated),
+				testkit.Write(t, f.app, f.large, "ada", event.ContactUpdated)
 			change := func() {
-				testkit.Execute(t, f.app, c.change, dbx.Params{"tenant": f.large, "webhook": f.wanting[0], "first": first, "second": second})
+				testkit.Execute(t, f.app, c.change,
+					dbx.Params{"tenant": f.large, "webhook": f.wanting[0], "first": first, "second": second})
 			}
 			written, err := store.WriteAfter(f.store, change)
 			if err != nil || written != (name == "nothing") {

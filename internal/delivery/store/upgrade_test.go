@@ -50,15 +50,19 @@ func TestUpgradeFansOutWhatIsSetAside(t *testing.T) {
 	}
 	event := func(id, tenant string) {
 		testkit.Execute(t, app, "INSERT INTO events (id, tenant, type, contact, payload, created) "+
-			"VALUES ({:id}, {:tenant}, 'contact.updated', 'ada', '{}', '2026-01-31 12:00:00.000Z')", dbx.Params{"id": id, "tenant": tenant})
+			"VALUES ({:id}, {:tenant}, 'contact.updated', 'ada', '{}', '2026-01-31 12:00:00.000Z')",
+			dbx.Params{"id": id, "tenant": tenant})
 	}
 	delivered := func(event, condition string) {
 		testkit.Execute(t, app, "INSERT INTO deliveries (id, event, webhook, tenant, status, created, updated) "+
-			"SELECT {:event} || w.id, {:event}, w.id, w.tenant, 'delivered', '', '' FROM webhooks w JOIN events e ON e.id = {:event} AND e.tenant = w.tenant WHERE "+condition,
+			"SELECT {:event} || w.id, {:event}, w.id, w.tenant, 'delivered', '', '' "+
+			"FROM webhooks w JOIN events e ON e.id = {:event} AND e.tenant = w.tenant WHERE "+condition,
 			dbx.Params{"event": event})
 	}
 	for _, tenant := range []string{"a", "b", "c"} {
-		testkit.Execute(t, app, "INSERT INTO tenants (id, name, apiEnabled, created, updated) VALUES ({:id}, {:id}, 1, '', '')", dbx.Params{"id": tenant})
+		testkit.Execute(t, app,
+			"INSERT INTO tenants (id, name, apiEnabled, created, updated) VALUES ({:id}, {:id}, 1, '', '')",
+			dbx.Params{"id": tenant})
 	}
 	webhooks("a", 300, "")
 	webhooks("b", 250, "")
@@ -67,26 +71,33 @@ func TestUpgradeFansOutWhatIsSetAside(t *testing.T) {
 		event(e, e[:1])
 	}
 	testkit.Execute(t, app, "UPDATE _fanOutCursor SET event = 'a3'", nil)
-	testkit.Execute(t, app, "INSERT INTO _fanOutAside (tenant, event, webhook) VALUES ('a', 'a2', {:done}), ('b', 'b2', '')", dbx.Params{"done": fmt.Sprintf("a%014d", 120)})
+	testkit.Execute(t, app,
+		"INSERT INTO _fanOutAside (tenant, event, webhook) VALUES ('a', 'a2', {:done}), ('b', 'b2', '')",
+		dbx.Params{"done": fmt.Sprintf("a%014d", 120)})
 	delivered("a1", "true")
 	delivered("a2", "w.id <= 'a00000000000100'") // the filters of 20 rejected it
 	delivered("b1", "w.id <= 'b00000000000200'") // some were made later
 	delivered("c1", "true")                      // what c2 had is pruned
-	testkit.Execute(t, app, "INSERT INTO webhooks (id, tenant, url) VALUES ('a99999999999999', 'a', ''), ('c99999999999999', 'c', '')", nil)
+	testkit.Execute(t, app,
+		"INSERT INTO webhooks (id, tenant, url) VALUES ('a99999999999999', 'a', ''), ('c99999999999999', 'c', '')", nil)
 	event("a4", "a")
 
 	upgrade()
 	if err := store.New(app).CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for event, want := range map[string]int{"a1": 300, "b1": 200, "c1": 1, "a2": 280, "c2": 0, "b2": 250, "a3": 300, "c3": 1, "a4": 301} {
-		got := testkit.Count(t, app, "SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook AND w.tenant = substr(d.event, 1, 1) WHERE d.event = {:event}",
+	for event, want := range map[string]int{
+		"a1": 300, "b1": 200, "c1": 1, "a2": 280, "c2": 0, "b2": 250, "a3": 300, "c3": 1, "a4": 301,
+	} {
+		got := testkit.Count(t, app, "SELECT count(*) FROM deliveries d "+
+			"JOIN webhooks w ON w.id = d.webhook AND w.tenant = substr(d.event, 1, 1) WHERE d.event = {:event}",
 			dbx.Params{"event": event})
 		if got != want {
 			t.Errorf("the event %s has %d deliveries instead of %d", event, got, want)
 		}
 	}
-	if n := testkit.Count(t, app, "SELECT count(*) FROM (SELECT 1 FROM deliveries GROUP BY event, webhook HAVING count(*) > 1)", nil); n != 0 {
+	const twice = "SELECT count(*) FROM (SELECT 1 FROM deliveries GROUP BY event, webhook HAVING count(*) > 1)"
+	if n := testkit.Count(t, app, twice, nil); n != 0 {
 		t.Errorf("%d deliveries are there twice", n)
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM _fanOutSince", nil); n != 0 {

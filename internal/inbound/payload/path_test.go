@@ -26,7 +26,8 @@ func TestParsePath(t *testing.T) {
 		"@type": `\@type`, "a.@upper": "@upper", "a|@": "modifier", "#( @evil)": "@evil", "@dig:a": "@dig", "@tostr": "@tostr",
 		`@flatten:{"deep":true}`: "@flatten takes no arguments", "@pretty": "@pretty", "{a,b}": "{", `!"x"`: "!", "a.!b": "!",
 		"a..b": "empty part", "..0": "empty part", ".a": "empty part", "a.": "empty part", "a|": "empty part", "[a,]": "empty part", "[]": "empty part",
-		"[a": "no ]", "[[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quoted text", `#(a="\q")`: "quoted text", "#()": "empty", "#(a)b": "after the end",
+		"[a": "no ]", "[[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quoted text",
+		`#(a="\q")`: "quoted text", "#()": "empty", "#(a)b": "after the end",
 		"#(a(b)": "in brackets", `[a"b"]`: "in brackets", "#(a!)": "no )", `#(a="x"y)`: "no )",
 	} {
 		if _, got := parsePath(text); !strings.Contains(got, reason) || got == "" {

@@ -107,7 +107,8 @@ func TestWorkIsBounded(t *testing.T) {
 		m := mustMapping(t, tt.mapping)
 		body := []byte(tt.body)
 		got := measure.Allocated(func() {
-			if _, err := Decode(asJSON, body, m); err != nil && codeOf(err) != fault.MappingTooCostly && codeOf(err) != fault.ValidationFailed && codeOf(err) != fault.PayloadTooLarge {
+			if _, err := Decode(asJSON, body, m); err != nil && codeOf(err) != fault.MappingTooCostly &&
+				codeOf(err) != fault.ValidationFailed && codeOf(err) != fault.PayloadTooLarge {
 				t.Errorf("%s: %v", tt.name, err)
 			}
 		})

@@ -70,7 +70,8 @@ func TestWalksHaveReasons(t *testing.T) {
 		walks := plans.Walks(text, steps)
 		reason, found := plans.ReasonFor(text)
 		if len(walks) > 0 && !found {
-			t.Errorf("find the rows through an index, or add the bound and its test to walks.txt:\n%s\n\t%s", text, strings.Join(walks, "\n\t"))
+			t.Errorf("find the rows through an index, or add the bound and its test to walks.txt:\n%s\n\t%s",
+				text, strings.Join(walks, "\n\t"))
 		}
 		used[reason.Start] = true
 	}
@@ -175,8 +176,10 @@ func crowd(t *testing.T, app core.App) {
 	testkit.Crowd(t, app, crowdedTenant, 100_000, nil)
 	const of = " SELECT substr(id, 2) || 'x', tenant, "
 	for _, statement := range []string{
-		"INSERT INTO events (id, tenant, contact, type, payload, created)" + of + "id, 'contact.created', '{}', created FROM contacts",
-		"INSERT INTO deliveries (id, tenant, event, webhook, status, created)" + of + "id, 'w', 'delivered', created FROM events",
+		"INSERT INTO events (id, tenant, contact, type, payload, created)" + of +
+			"id, 'contact.created', '{}', created FROM contacts",
+		"INSERT INTO deliveries (id, tenant, event, webhook, status, created)" + of +
+			"id, 'w', 'delivered', created FROM events",
 		"INSERT INTO delivery_attempts (id, delivery, started) SELECT substr(id, 2) || 'x', id, created FROM deliveries",
 		"INSERT INTO inbound_requests (id, tenant, inbound, created)" + of + "'i', created FROM contacts",
 		"UPDATE _fanOutCursor SET event = '00000000050000x'",
@@ -220,7 +223,8 @@ var (
 // the values of their rows.
 func triggers(t *testing.T, app core.App) map[string][]string {
 	t.Helper()
-	sources, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
+	sources, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()),
+		"SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +263,8 @@ func recorded(t *testing.T, folder string) map[string][]string {
 			}
 			entry.Example = spaces.ReplaceAllString(entry.Example, " ")
 			other, found := shortest[entry.Statement]
-			if !found || cmp.Or(cmp.Compare(len(entry.Example), len(other.Example)), cmp.Compare(entry.Example, other.Example)) < 0 {
+			if !found || cmp.Or(cmp.Compare(len(entry.Example), len(other.Example)),
+				cmp.Compare(entry.Example, other.Example)) < 0 {
 				shortest[entry.Statement] = entry
 			}
 		}
