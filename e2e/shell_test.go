@@ -78,6 +78,9 @@ func TestHelpOfEachCommand(t *testing.T) {
 		if !strings.Contains(help, "Examples:\n  contactbase "+name) {
 			t.Errorf("the help of %s has no example:\n%s", name, help)
 		}
+		if !strings.Contains(help, "  -h, --help  ") || strings.Contains(help, "[=") || strings.Contains(help, " *cli") {
+			t.Errorf("the help of %s shows the values of switches, or types of Go:\n%s", name, help)
+		}
 		if hasAll := strings.Contains(help, "--retentionDays"); hasAll != (name == "serve" || name == "config") {
 			t.Errorf("%s shows all flags of serve: %v", name, hasAll)
 		}

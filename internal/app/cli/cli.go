@@ -104,4 +104,5 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 	)
 	addSettings(root, serve.PersistentFlags())
 	addShell(root)
+	shortenHelp(root)
 }

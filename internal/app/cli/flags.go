@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -58,8 +57,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 		"the subjects that webhooks may publish to, with * and >")
 	c.addReplicaFlags(flags)
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
-	flags.TextVar(&c.logLevel, "logLevel", level{slog.LevelInfo},
-		"the lowest level that serve logs: debug, info, warn or error")
+	flags.Var(&c.logLevel, "logLevel", "the lowest level that serve logs: debug, info, warn or error")
 }
 
 // addReplicaFlags adds the flags of the replica and of failover.
@@ -89,10 +87,14 @@ func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
 	}
 }
 
-// level is the value of a flag, which is shown in lower case, as it is documented.
+// level is the value of a flag, info by default. It is shown in lower case, as it is documented.
 type level struct{ slog.Level }
 
-func (l level) MarshalText() ([]byte, error) { return bytes.ToLower([]byte(l.String())), nil }
+func (l *level) Set(name string) error { return l.UnmarshalText([]byte(name)) }
+
+func (l *level) String() string { return strings.ToLower(l.Level.String()) }
+
+func (l *level) Type() string { return "string" }
 
 // networks is the value of a flag: CIDR networks, separated by commas or spaces.
 type networks []netip.Prefix
