@@ -26,11 +26,28 @@ import (
 // The annotations of commands.
 const (
 	Offline     = "offline"  // on commands that must not open the database
-	SettingsUse = "settings" // names the settings of serve that the command also has as flags
+	settingsUse = "settings" // see SettingsOf
 	// what the command needs of the data directory; without it, an existing one unless it is offline
 	FolderUse = "folder"
 	OwnFolder = "own" // for FolderUse: owned by the user, may be empty
 )
+
+// using returns the annotations of a command that also has these settings of serve as flags.
+func using(settings ...string) map[string]string {
+	return map[string]string{settingsUse: strings.Join(settings, " ")}
+}
+
+// offlineUsing is using for a command that must not open the database.
+func offlineUsing(settings ...string) map[string]string {
+	annotations := using(settings...)
+	annotations[Offline] = "true"
+	return annotations
+}
+
+// SettingsOf returns the names of the settings of serve that the command also has as flags.
+func SettingsOf(command *cobra.Command) []string {
+	return strings.Fields(command.Annotations[settingsUse])
+}
 
 // run wraps a command's work. It migrates the database first, because PocketBase does so only when it serves.
 func run(app core.App, do func(command *cobra.Command, args []string) error) func(*cobra.Command, []string) error {

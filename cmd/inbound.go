@@ -39,7 +39,7 @@ func inboundCreate(app core.App) *cobra.Command {
 		Use:         "create TENANT",
 		Short:       "Create an inbound webhook; its address is shown once",
 		Example:     `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
-		Annotations: map[string]string{SettingsUse: "maxInbound"},
+		Annotations: using("maxInbound"),
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err

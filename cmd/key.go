@@ -29,7 +29,7 @@ func keyCreate(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:         "create TENANT",
 		Short:       "Create an API key; it is shown once",
-		Annotations: map[string]string{SettingsUse: "maxKeys"},
+		Annotations: using("maxKeys"),
 		Example:     "  contactbase key create Acme --name website --permission contacts:read",
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("permission", allPermissions, permissions...); err != nil {
@@ -98,7 +98,7 @@ func keyRotate(app core.App) *cobra.Command {
 		Use:         "rotate ID",
 		Short:       "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
 		Example:     "  contactbase key rotate <id> --overlapHours 24",
-		Annotations: map[string]string{SettingsUse: "maxKeys"},
+		Annotations: using("maxKeys"),
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if expires != "" {
 				at, err := expiry(expires)

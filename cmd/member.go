@@ -31,7 +31,7 @@ func memberCreate(app core.App) *cobra.Command {
 		Use:         "create --tenant TENANT --email ADDRESS",
 		Short:       "Create a member; a generated password is shown once",
 		Example:     "  contactbase member create --tenant Acme --email ada@example.com --role admin",
-		Annotations: map[string]string{SettingsUse: "maxMembers"},
+		Annotations: using("maxMembers"),
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			if tenantName == "" || email == "" {
 				return errors.New("--tenant and --email are required")

@@ -70,7 +70,7 @@ func tenantExport(app core.App, deliveries *store.Store, minFree uint64) *cobra.
 			"--freeze freezes it, and it stays frozen. A passphrase encrypts the archive and protects it against " +
 			"changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
-		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
+		Annotations: using("minFreeDisk"),
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			return m.export(command, t, args[1])
 		}),
@@ -173,7 +173,7 @@ func tenantImport(app core.App, deliveries *store.Store, bounds tenant.Bounds, m
 		Example: "  contactbase tenant import acme.age\n" +
 			"  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		ValidArgsFunction: completeFiles,
-		Annotations:       map[string]string{SettingsUse: "minFreeDisk maxKeys maxWebhooks maxInbound maxMembers"},
+		Annotations:       using("minFreeDisk", "maxKeys", "maxWebhooks", "maxInbound", "maxMembers"),
 		RunE:              run(app, func(command *cobra.Command, args []string) error { return m.arrive(command, args[0]) }),
 	}
 	command.Flags().BoolVar(&m.resume, "resume", false, "continue an interrupted import")

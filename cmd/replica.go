@@ -24,7 +24,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		Short: "Show which machine writes the replica, and how far it lags",
 		Example: "  contactbase replica status --replica s3://bucket/contacts\n\n" +
 			"  It exits with an error if the replica has a fault.",
-		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
+		Annotations: offlineUsing("replica"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
 			if errors.Is(err, replica.ErrNotServed) && r != nil {
@@ -65,7 +65,7 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 			"  This does not affect a running server. " +
 			"Serve the directory with --dir and the same --replica, once no other machine\n" +
 			"  does. Files of custom fields and the key of an encrypted directory are not in the replica.",
-		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
+		Annotations: offlineUsing("replica", "replicaAcceptLoss"),
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
 				return errors.New("--replica is required: use the address that serve has")
@@ -89,7 +89,7 @@ func replicaRestoreTest(app core.App) *cobra.Command {
 		Short: "Make the server restore its replica into a temporary directory and compare, as it does every night",
 		Example: "  contactbase replica drill --dir /var/lib/contactbase/pb_data\n\n" +
 			"  It exits with an error if the replica differs.",
-		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
+		Annotations: offlineUsing("replica"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())
 			if err != nil {

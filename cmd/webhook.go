@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,9 @@ func NewWebhookCommand(
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
 }
 
-const (
-	checkSettings = "portalAllowPrivate nats natsCreds natsSubjects" // a webhook's URL must suit them
-	sendSettings  = "allowPrivateWebhooks webhookAllow " + checkSettings
+var (
+	checkSettings = []string{"portalAllowPrivate", "nats", "natsCreds", "natsSubjects"} // a webhook's URL must suit them
+	sendSettings  = slices.Concat([]string{"allowPrivateWebhooks", "webhookAllow"}, checkSettings)
 )
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
@@ -49,7 +50,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Annotations: map[string]string{SettingsUse: sendSettings + " maxWebhooks"},
+		Annotations: using(append(slices.Clip(sendSettings), "maxWebhooks")...),
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err
@@ -111,7 +112,7 @@ func webhookRotate(app core.App) *cobra.Command {
 		Use:         "rotate ID",
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
-		Annotations: map[string]string{SettingsUse: checkSettings},
+		Annotations: using(checkSettings...),
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := webhook.RotateSecret(app, args[0], overlapHours, time.Now())
 			if err != nil {
@@ -132,7 +133,7 @@ func webhookPing(
 		Use:         "ping ID",
 		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
-		Annotations: map[string]string{SettingsUse: sendSettings},
+		Annotations: using(sendSettings...),
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(webhook.CollectionName, args[0])
 			if err != nil {
@@ -208,7 +209,7 @@ func webhookEnable(app core.App) *cobra.Command {
 		Use:         "enable ID",
 		Short:       "Enable a disabled webhook; pending deliveries keep their schedule",
 		Example:     "  contactbase webhook enable <id>",
-		Annotations: map[string]string{SettingsUse: checkSettings},
+		Annotations: using(checkSettings...),
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(webhook.CollectionName, args[0])
 			if err != nil {

@@ -93,14 +93,23 @@ func run(version string, public fs.FS, args []string) error {
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
 	acting := audit.As(a, audit.Operator())
 	root.AddCommand(
-		pbcmd.NewSuperuserCommand(a.App), serve, cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
-		cmd.NewTenantCommand(acting, a.Deliveries, c.bounds, c.minFree()), cmd.NewKeyCommand(acting),
-		cmd.NewMemberCommand(acting, a.Deliveries), cmd.NewWebhookCommand(acting, a.Deliveries, a.Sender, c.reach()),
+		pbcmd.NewSuperuserCommand(a.App),
+		serve,
+		cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
+		cmd.NewTenantCommand(acting, a.Deliveries, c.bounds, c.minFree()),
+		cmd.NewKeyCommand(acting),
+		cmd.NewMemberCommand(acting, a.Deliveries),
+		cmd.NewWebhookCommand(acting, a.Deliveries, a.Sender, c.reach()),
 		cmd.NewDeliveryCommand(acting, a.Deliveries),
-		cmd.NewInboundCommand(acting, a.Deliveries), cmd.NewContactCommand(acting),
-		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a),
-		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App),
-		cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a),
+		cmd.NewInboundCommand(acting, a.Deliveries),
+		cmd.NewContactCommand(acting),
+		cmd.NewListenCommand(c.localSender()),
+		cmd.NewBackupCommand(a),
+		cmd.NewRestoreCommand(a),
+		cmd.NewReplicaCommand(a.App, copied),
+		cmd.NewDoctorCommand(a.App),
+		cmd.NewHealthCommand(c.settings.Value("http")),
+		cmd.NewDemoCommand(a),
 	)
 	addSettings(root, serve.PersistentFlags())
 	addShell(root)

@@ -79,7 +79,7 @@ func (c *config) addReplicaFlags(flags *pflag.FlagSet) {
 // addSettings adds to each command the flags of the settings that it uses. They share their values with
 // the flags of serve.
 func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
-	for _, name := range strings.Fields(command.Annotations[cmd.SettingsUse]) {
+	for _, name := range cmd.SettingsOf(command) {
 		command.Flags().AddFlag(serve.Lookup(name))
 	}
 	for _, sub := range command.Commands() {
