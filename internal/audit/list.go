@@ -41,20 +41,33 @@ type Page struct {
 	NextBefore string `json:"nextBefore,omitempty"` // for the next page; "" on the last one
 }
 
-const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, " +
-	"l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
-	"coalesce(CASE l.`collection` " +
-	"WHEN 'tenants' THEN (SELECT `name` FROM `tenants` WHERE `id` = l.`record`) " +
-	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) " +
-	"FROM `webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` " +
-	"WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
-	"WHEN 'tenant_members' THEN coalesce((SELECT iif(`name` != '' OR `link`, `name`, `email`) " +
-	"FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`), " +
-	"(SELECT `actorName` FROM `audit_log` a WHERE a.`actor` = l.`record` " +
-	"AND a.`actor` != '' AND a.`tenant` = l.`tenant` ORDER BY a.`id` DESC LIMIT 1)) " +
-	"END, ''), l.`fields`, l.`created` FROM `audit_log` l"
+// lastActorName is what a record was called when it last acted itself.
+const lastActorName = "(SELECT `actorName` FROM `audit_log` a WHERE a.`actor` = l.`record` " +
+	"AND a.`actor` != '' AND a.`tenant` = l.`tenant` ORDER BY a.`id` DESC LIMIT 1)"
+
+// recordNames are the expressions of the name of an entry's record, by its collection.
+var recordNames = []struct{ collection, name string }{
+	{"tenants", "(SELECT `name` FROM `tenants` WHERE `id` = l.`record`)"},
+	{"api_keys", ofTenant("`name`", "api_keys")},
+	{"webhooks", ofTenant("iif(`name` != '', `name`, `url`)", "webhooks")},
+	{"inbound_webhooks", ofTenant("`name`", "inbound_webhooks")},
+	{"tenant_members", "coalesce(" +
+		ofTenant("iif(`name` != '' OR `link`, `name`, `email`)", "tenant_members") + ", " + lastActorName + ")"},
+}
+
+// ofTenant returns the value of an expression in an entry's record, which belongs to the entry's tenant.
+func ofTenant(value, collection string) string {
+	return "(SELECT " + value + " FROM `" + collection + "` WHERE `id` = l.`record` AND `tenant` = l.`tenant`)"
+}
+
+var listSQL = func() string {
+	var names strings.Builder
+	for _, r := range recordNames {
+		names.WriteString("WHEN '" + r.collection + "' THEN " + r.name + " ")
+	}
+	return "SELECT l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
+		"coalesce(CASE l.`collection` " + names.String() + "END, ''), l.`fields`, l.`created` FROM `audit_log` l"
+}()
 
 // List returns a page of entries.
 func List(app core.App, q Query) (*Page, error) {
