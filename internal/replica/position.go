@@ -112,33 +112,46 @@ func (e *lossError) to() string {
 
 // Error implements error.
 func (e *lossError) Error() string {
-	expected := "the last acknowledged position is unknown because " + lockName + " is missing from the store"
-	remedy := "start the machine that served last"
+	accept := fmt.Sprintf("or accept the loss with --replicaAcceptLoss=%s..%s", e.found, e.to())
+	where := e.where
 	switch {
+	case where == otherData:
+	case e.found.Generation == 0:
+		where += " contains nothing that can be restored"
+		accept = "or check the bucket and folder of --replica and the credentials" // there is no position to accept
+	default:
+		where += " ends at " + e.found.String()
+	}
+	return fmt.Sprintf("%s, but %s: %s, %s", where, e.expected(), e.remedy(), accept)
+}
+
+// expected says which writes there should be.
+func (e *lossError) expected() string {
+	switch unshipped := "the last machine to serve stopped before %d transactions reached the replica"; {
+	case e.unshipped > 0 && e.acknowledged.Generation > 0:
+		return fmt.Sprintf(unshipped+" (%s)", e.unshipped, e.to())
 	case e.unshipped > 0:
-		expected = fmt.Sprintf("the last machine to serve stopped before %d transactions reached the replica", e.unshipped)
-		if e.acknowledged.Generation > 0 {
-			expected += " (" + e.to() + ")"
-		}
-		remedy = "start that machine again"
+		return fmt.Sprintf(unshipped, e.unshipped)
 	case e.acknowledged.Generation > 0:
-		expected = fmt.Sprintf("writes up to %s were acknowledged", e.acknowledged)
+		return fmt.Sprintf("writes up to %s were acknowledged", e.acknowledged)
+	default:
+		return "the last acknowledged position is unknown because " + lockName + " is missing from the store"
 	}
-	if e.where != theReplica {
-		remedy = "restore the replica into a new directory with contactbase replica restore, replicate to another location"
+}
+
+// remedy says how to get these writes back.
+func (e *lossError) remedy() string {
+	const restore = "restore the replica into a new directory with contactbase replica restore"
+	switch {
+	case e.where == otherData:
+		return "if you restored a backup, replicate to another location; otherwise " + restore
+	case e.where != theReplica:
+		return restore + ", replicate to another location"
+	case e.unshipped > 0:
+		return "start that machine again"
+	default:
+		return "start the machine that served last"
 	}
-	if e.where == otherData {
-		remedy = "if you restored a backup, replicate to another location; " +
-			"otherwise restore the replica into a new directory with contactbase replica restore"
-		return fmt.Sprintf("%s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s",
-			e.where, expected, remedy, e.found, e.to())
-	}
-	if e.found.Generation == 0 {
-		return fmt.Sprintf("%s contains nothing that can be restored, but %s: %s, "+
-			"or check the bucket and folder of --replica and the credentials", e.where, expected, remedy)
-	}
-	return fmt.Sprintf("%s ends at %s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s",
-		e.where, e.found, expected, remedy, e.found, e.to())
 }
 
 // unlessAccepted returns nil if the operator has accepted this loss, or a larger one up to the same
