@@ -40,17 +40,22 @@ func execute(tx transaction, p *plan) (written int, refused *fault.Error, err er
 }
 
 // save writes changes of contacts that remain, with their search rows and events. SQLite undoes only the
-// row that it refuses.
+// row that it refuses: the contacts before it are saved.
 func (p *plan) save(tx sqlite.Tx, changes []*change) (saved int, refused *fault.Error, err error) {
 	rows, err := p.rows(changes)
 	if err != nil {
 		return 0, nil, err
 	}
-	saved = len(changes)
-	if _, err = tx.Run(rows.statements()); err != nil {
-		if saved, refused = p.refusal(rows, err); refused == nil {
-			return 0, nil, fmt.Errorf("writing %d contacts: %w", len(changes), err)
-		}
+	effects, err := effectStatements(p.tenantID, changes)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, err = tx.Run(append(rows.statements(), effects...))
+	if err == nil {
+		return len(changes), nil, nil
+	}
+	if saved, refused = p.refusal(rows, err); refused == nil {
+		return 0, nil, fmt.Errorf("writing %d contacts: %w", len(changes), err)
 	}
 	return saved, refused, writeEffects(tx, p.tenantID, changes[:saved])
 }
@@ -59,7 +64,7 @@ func (p *plan) save(tx sqlite.Tx, changes []*change) (saved int, refused *fault.
 func (p *plan) refusal(rows runs, err error) (change int, refused *fault.Error) {
 	var failed *sqlite.StatementError
 	var faults fault.Fields
-	if !errors.As(err, &failed) || !errors.As(p.refused(err), &faults) {
+	if !errors.As(err, &failed) || failed.Statement >= len(rows) || !errors.As(p.refused(err), &faults) {
 		return 0, nil
 	}
 	return rows.before(failed.Statement, failed.Done), fault.InvalidContact(faults)

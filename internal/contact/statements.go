@@ -30,6 +30,18 @@ func (p *plan) rows(changes []*change) (rows runs, err error) {
 
 // writeEffects writes the search rows and the events of changes, however their contacts are written.
 func writeEffects(tx sqlite.Tx, tenantID string, changes []*change) error {
+	effects, err := effectStatements(tenantID, changes)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Run(effects); err != nil {
+		return fmt.Errorf("writing the search rows and events of %d contacts: %w", len(changes), err)
+	}
+	return nil
+}
+
+// effectStatements returns the statements that write the search rows and the events of changes.
+func effectStatements(tenantID string, changes []*change) ([]sqlite.Statement, error) {
 	var found, events runs
 	for _, c := range changes {
 		effects := c.effects(tenantID)
@@ -38,17 +50,14 @@ func writeEffects(tx sqlite.Tx, tenantID string, changes []*change) error {
 		}
 		emitted, err := event.Insert(effects.event, c.now)
 		if err != nil {
-			return fmt.Errorf("encoding the event of the contact %s: %w", effects.event.Contact, err)
+			return nil, fmt.Errorf("encoding the event of the contact %s: %w", effects.event.Contact, err)
 		}
 		events = events.add(emitted)
 		for _, s := range effects.search {
 			found = found.add(s)
 		}
 	}
-	if _, err := tx.Run(append(found.statements(), events.statements()...)); err != nil {
-		return fmt.Errorf("writing the search rows and events of %d contacts: %w", len(changes), err)
-	}
-	return nil
+	return append(found.statements(), events.statements()...), nil
 }
 
 // runs gathers statements in their order. Successive ones with the same text become one repeated statement.
