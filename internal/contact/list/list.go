@@ -12,8 +12,7 @@ import (
 
 // Reader reads lists of contacts. The zero Reader is ready for use, by several goroutines at once.
 type Reader struct {
-	advisor   search.Advisor
-	positions positions
+	advisor search.Advisor
 }
 
 // Page is a page of a list. Next is where the next page begins, nil if there is none.
@@ -22,16 +21,8 @@ type Page struct {
 	Next     *Cursor
 }
 
-// Page returns a page of the tenant's contacts.
+// Page returns the page of the tenant's contacts that the query asks for.
 func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
-	if q.remembers() {
-		return r.pageAtDepth(app, tenantID, q)
-	}
-	return r.read(app, tenantID, q)
-}
-
-// read returns the page that the query asks for: after its cursor, and from there after its offset.
-func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 	var match *search.Match
 	if q.onlySearches() && q.byTime() {
 		var err error

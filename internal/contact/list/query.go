@@ -29,9 +29,9 @@ const (
 type Query struct {
 	Filter
 	Limit  int
-	Offset int
+	Offset int // how many contacts are skipped; SQLite steps over each of them
 	Sort   Sort
-	Cursor *Cursor
+	Cursor *Cursor // after which the page begins, at any depth for the same cost; nil with an offset
 }
 
 // Filter chooses contacts.
