@@ -65,7 +65,7 @@ func watch(app core.App, look func(ctx context.Context, dataDir string) error) f
 		}
 		watching.Go(func() {
 			if found = look(ctx, e.App.DataDir()); found != nil {
-				_ = e.Server.Close() // nobody is left to receive its error
+				_ = e.Server.Close() // the server stops because of found; an error of Close adds nothing
 			}
 		})
 		return nil

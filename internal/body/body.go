@@ -1,5 +1,5 @@
-// Package body reads the bodies of requests: all of them, whoever sends them and whatever reads them. What has arrived
-// of a body counts until its request has ended, and a body that stalls is given up.
+// Package body reads the bodies of all requests. It counts the bytes that have arrived, per sender and in all, until
+// the request ends, and ends a request whose body stalls.
 package body
 
 import (

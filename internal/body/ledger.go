@@ -45,8 +45,8 @@ type Owner struct{ kind, id string }
 // Tenant is the owner of what a tenant's keys and members send, and superusers who act for it.
 func Tenant(id string) Owner { return Owner{"tenant", id} }
 
-// Senders is the owner of what the inbound webhooks of a tenant receive. Whoever has the address of one cannot stop the
-// tenant's keys.
+// Senders is the owner of what the inbound webhooks of a tenant receive. A client that floods one
+// of their addresses cannot stop the tenant's keys.
 func Senders(tenant string) Owner { return Owner{"senders", tenant} }
 
 // Superuser is the owner of what a superuser sends who acts for no tenant.

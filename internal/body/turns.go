@@ -22,7 +22,7 @@ const (
 	allFiles = 4
 )
 
-// turns lets owners share a capacity: whoever uses the least of it comes next.
+// turns lets owners share a capacity: the one that uses the least of it comes next.
 type turns struct {
 	capacity, each int64 // of all, and of one owner
 	keepsOne       bool  // two owners never have all

@@ -69,7 +69,7 @@ func isServer(raw string) bool {
 // Broker is the transport of webhooks whose events are published.
 type Broker struct {
 	options Options
-	name    string // by which servers know the connection
+	name    string // of the connection, for servers
 
 	mu         sync.Mutex
 	connection *nats.Conn // nil before the first event

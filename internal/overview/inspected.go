@@ -15,7 +15,7 @@ import (
 const (
 	inspectedWindow = 24 * time.Hour
 	maxInspected    = 100   // requests
-	maxSearched     = 1_000 // newest deliveries, of which those with the latest attempts are shown
+	maxSearched     = 1_000 // newest deliveries to look for the latest attempts in
 )
 
 // Inspected is a request to a webhook, as it was sent.

@@ -105,7 +105,7 @@ func (c *Chunks) NextFor(owner string, app core.App, chunk Chunk) (more bool, er
 	return c.NextTimed(owner, app, func(tx core.App, limit int, _ func() bool) (int, error) { return chunk(tx, limit) })
 }
 
-// NextTimed is NextFor with rows of which any may take long.
+// NextTimed is NextFor for rows that can each take long.
 func (c *Chunks) NextTimed(owner string, app core.App, chunk TimedChunk) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk

@@ -22,7 +22,7 @@ const (
 )
 
 // digest returns what is stored of a network from which an account signed in. Its key is the secret of the account's
-// tokens: the digest of a guessed address cannot be computed without it, and whoever renews it ends all sessions and
+// tokens: the digest of a guessed address cannot be computed without it, and renewing it ends all sessions and
 // forgets the addresses.
 func digest(account *core.Record, network string) string {
 	sum := hmac.New(sha256.New, []byte(account.Collection().AuthToken.Secret))

@@ -64,7 +64,7 @@ func Store(ctx context.Context, app core.App, tenantID string, source Source, fr
 	return file.store(ctx, app, tenantID, Quota)
 }
 
-// File is a file of which the headings are read.
+// File is an open file whose headings have been read.
 type File struct {
 	*sheet.Reader
 	*sheet.Suggestion

@@ -131,7 +131,7 @@ func (f *filledForm) readList(w *work, list []any) bool {
 	return true
 }
 
-// chosen returns the text of the first chosen option, of which Tally sends the IDs.
+// chosen returns the text of the first chosen option. Tally sends the IDs of the chosen ones.
 func chosen(w *work, options []any, value any) any {
 	list, _ := value.([]any)
 	for _, el := range options {
