@@ -72,7 +72,7 @@ func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string)
 	if len(inputs[0]) >= maxMeasured {
 		beside[0] = freeOfLarge
 	}
-	least, enough := [len(inputs)]work{}, testenv.Count(1, 3)
+	least, minRounds := [len(inputs)]work{}, testenv.Count(2, 3)
 	for round := range maxRounds {
 		runtime.GC()
 		wrong = ""
@@ -82,7 +82,7 @@ func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string)
 				wrong = excess(least[i-1], least[i], beside)
 			}
 		}
-		if wrong == "" && round+1 >= enough {
+		if wrong == "" && round+1 >= minRounds {
 			return ""
 		}
 	}

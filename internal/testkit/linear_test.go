@@ -13,7 +13,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// Linear lets linear work and sorting pass, and finds quadratic work, while other processes keep all processors busy.
+// Linear lets linear work and sorting pass, and finds quadratic work. If all tests run, other processes keep all
+// processors busy meanwhile.
 func TestLinear(t *testing.T) { // not beside other tests, because it measures the process
 	if os.Getenv("CONTACTBASE_TEST_BUSY") != "" {
 		for {
