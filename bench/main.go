@@ -40,7 +40,7 @@ var (
 	before   = flag.String("before", "", "requests, webhooks, replica: another executable of ours to compare with")
 	sizes    = flag.String("sizes", "1x100000,1000x1000,1x1000000", "sizes: tenants and contacts of each")
 	backlog  = flag.Int("backlog", 1_000_000, "deliveries: pending deliveries of the large backlog")
-	drained  = flag.Int("drained", 20_000, "deliveries: deliveries of which the throughput is measured")
+	drained  = flag.Int("drained", 20_000, "deliveries: how many deliveries to drain while measuring the throughput")
 )
 
 // bench is what the measurements share.

@@ -180,7 +180,7 @@ func tenantImport(app core.App, deliveries *store.Store, bounds tenant.Bounds, m
 	command.Flags().BoolVar(&m.frozen, "frozen", false,
 		"leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
 	command.Flags().BoolVar(&m.trusted, "trusted", false, "let the webhooks of a tenant with "+
-		"members reach private addresses and NATS as before; only for archives that nobody else can change")
+		"members reach private addresses and NATS as before; only for archives that others cannot change")
 	passphraseFlag(command, &m.passphrase)
 	return command
 }

@@ -27,8 +27,8 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
-// SearchIndex returns the operations, the error codes and the sections of all guides as JSON: what a page needs to
-// search through them by itself.
+// SearchIndex returns the operations, the error codes and the sections of all guides as JSON: the data with which
+// a page searches them without the server.
 var SearchIndex = sync.OnceValue(func() []byte {
 	var operations, guides []section
 	for _, chapter := range chapters() {

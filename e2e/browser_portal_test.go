@@ -144,7 +144,7 @@ func TestBrowserPortal(t *testing.T) {
 	}
 }
 
-// Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the
+// Members invite and remove one another and sign in with a password. A removed member sees nothing, not even the
 // window that was open.
 func TestBrowserPortalMembers(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.signedOut("Your session has expired. Sign in again.")
 }
 
-// The page ends an expired session even if nobody uses it. A link that is no longer valid leads back
+// The page ends an expired session even while it is idle. A link that is no longer valid leads back
 // to its application.
 func TestBrowserPortalExpires(t *testing.T) {
 	t.Parallel()

@@ -176,7 +176,7 @@ const (
 	exampleTenant  = "t3n4nt000000001"
 )
 
-// checkCollection sends all requests of the Postman collection. It sets only keys and values that nobody can choose:
+// checkCollection sends all requests of the Postman collection. It sets only keys and values that the server generates:
 // the token in the URL of an inbound webhook, and the ids of deliveries and stored calls.
 func (w *workshop) checkCollection(t *testing.T, s *server) {
 	t.Helper()
@@ -212,7 +212,7 @@ func (w *workshop) checkCollection(t *testing.T, s *server) {
 	}
 }
 
-// seed creates the records of the examples. It returns the values that nobody can choose, by the names
+// seed creates the records of the examples. It returns the values that the server generates, by the names
 // of their requests.
 func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Only the owner can read the files of the program, whatever the umask is. The next start makes files private that
+// Only the owner can read the files of the program, with any umask. The next start makes files private that
 // others could read.
 func TestDataIsPrivate(t *testing.T) {
 	t.Parallel()

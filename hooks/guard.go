@@ -153,7 +153,7 @@ func sameField(a, b core.Field) bool {
 	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
 }
 
-// fixed has the collections whose records nobody can create, change or delete, with the error that superusers get.
+// fixed has the collections that refuse to create, change or delete records, with the error that superusers get.
 // The program writes their rows with SQL.
 var fixed = map[string]string{
 	audit.CollectionName: "Nobody can change the audit log.", // triggers refuse SQL, too
