@@ -62,7 +62,7 @@ func filterExternalID(s string) (string, *fault.Field) { return trimmed(s), notE
 
 func filterPhone(s string) (string, *fault.Field) {
 	// a plus sign that was not encoded arrives as a space
-	digits := withoutTrunkZero("+" + strings.TrimPrefix(plainPhone(s), "+"))
+	digits := withoutPlainTrunkZero(withoutTrunkZero("+" + strings.TrimPrefix(plainPhone(s), "+")))
 	if !phonePattern.MatchString(digits) {
 		return digits, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, " +
 			"such as +4930123456 (a plus sign is %2B in a URL)"}
