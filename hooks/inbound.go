@@ -3,6 +3,7 @@ package hooks
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -121,7 +122,7 @@ func validateInbound(e *core.RecordEvent) error {
 		if err != nil {
 			return invalidMapping(err)
 		}
-		_, unknown, err := contact.CustomInput(e.App, mapping.Custom())
+		_, unknown, err := contact.CustomNames(e.App, maps.Keys(mapping.Custom()))
 		if err != nil {
 			return err
 		}

@@ -1,11 +1,14 @@
 package contact
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/fault"
 )
 
 // CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that
@@ -36,34 +39,51 @@ func Names(app core.App) (names []string, err error) {
 	return names, nil
 }
 
-// CustomInput returns those properties that another system sent that are custom fields, in the JSON types that
-// ParseChanges accepts, and the names of the others. The properties are strings, nil for no value, or decoded lists
-// and objects, which only fields of their type accept.
-func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
+// CustomNames returns which of some names are custom fields that callers may set, and the others in order.
+func CustomNames(app core.App, names iter.Seq[string]) (known, unknown []string, _ error) {
+	s, err := schemaFor(app)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name := range names {
+		if field := s.customField(name); field != nil && custom.Writable(field) {
+			known = append(known, name)
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return known, unknown, nil
+}
+
+// LeftOut is a value that does not fit a field, and why.
+type LeftOut struct {
+	Field, Value string
+	Wrong        fault.Field
+}
+
+// CustomInput returns what decoded JSON from another system has for custom fields, as ParseChanges accepts it, and what
+// does not fit. The names are those of such fields.
+func CustomInput(
+	app core.App, sent map[string]any, style custom.Style,
+) (input map[string]any, left []LeftOut, _ error) {
 	s, err := schemaFor(app)
 	if err != nil {
 		return nil, nil, err
 	}
 	input = map[string]any{}
-	for name, value := range sent {
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		field := s.customField(name)
-		if field == nil || !custom.Writable(field) {
-			unknown = append(unknown, name)
+		if field == nil { // removed meanwhile
 			continue
 		}
-		input[name] = value
-		switch v := value.(type) {
-		case string:
-			if v != "" {
-				input[name] = custom.FromText(field, v)
-			}
-		case []any, map[string]any:
-			if _, wrong := custom.Value(field, v); wrong != nil {
-				unknown = append(unknown, name)
-				delete(input, name)
-			}
+		read := custom.ReadJSON(field, sent[name], style)
+		if read.Wrong != nil {
+			left = append(left, LeftOut{name, read.Left, *read.Wrong})
+		}
+		if read.Value != nil || sent[name] == nil {
+			input[name] = read.Value
 		}
 	}
-	slices.Sort(unknown)
-	return input, unknown, nil
+	return input, left, nil
 }

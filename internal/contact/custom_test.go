@@ -353,42 +353,6 @@ func TestCustomFieldsComeAndGo(t *testing.T) {
 	}
 }
 
-// What other systems send for the admin's own fields is text; it becomes what the field takes.
-func TestCustomInput(t *testing.T) {
-	t.Parallel()
-	b := withEveryKind(t)
-	input, unknown, err := contact.CustomInput(b.App, map[string]any{
-		"note": "n", "score": "1.5", "vip": "true", "tags": "a", "size": "", "papers": "x", "internal": "x", "utm": "y", "site": nil,
-	})
-	if err != nil || strings.Join(unknown, " ") != "internal papers utm" {
-		t.Fatalf("unknown are %v (%v)", unknown, err)
-	}
-	c := b.Add(named(input))
-	for name, want := range map[string]string{"note": `"n"`, "score": "1.5", "vip": "true", "tags": `["a"]`, "size": "null", "site": "null"} {
-		if got := property(t, c, name); got != want {
-			t.Errorf("%s is %s, not %s", name, got, want)
-		}
-	}
-	for _, score := range []string{"many", "NaN", "Inf", "1e400", "12345678901234567890"} {
-		wrong, _, err := contact.CustomInput(b.App, map[string]any{"score": score})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.create(named(wrong)); err == nil {
-			t.Errorf("a score of %s is accepted", score)
-		}
-	}
-	for score, want := range map[string]string{"1e2": "100", ".5": "0.5", "-0": "0"} {
-		input, _, err := contact.CustomInput(b.App, map[string]any{"score": score})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := property(t, b.Add(named(input)), "score"); got != want {
-			t.Errorf("a score of %q is %s", score, got)
-		}
-	}
-}
-
 // named completes the input of a contact.
 func named(input map[string]any) map[string]any {
 	input["name"] = "Ada"

@@ -165,7 +165,7 @@ func readRow(t *testing.T, app core.App, row map[string]string) (contact.Item, [
 	for i, column := range columns {
 		cells[i] = row[column]
 	}
-	parser, err := sheet.Choices{Mapping: columns}.Parser(app, columns)
+	parser, err := sheet.Choices{Mapping: columns}.Parser(app, columns, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

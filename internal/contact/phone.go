@@ -9,7 +9,6 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
-	"contactbase/internal/contact/names"
 	"contactbase/internal/fault"
 )
 
@@ -127,92 +126,3 @@ func callingCode(number string) string {
 	}
 	return ""
 }
-
-// ReadPhone returns the number in a text that other programs write, in international format, or the errors in it. In
-// a country, it reads national numbers, too: country has two letters, or is "".
-func ReadPhone(text, country string) (string, *fault.Field) {
-	text = strings.TrimSpace(text)
-	for _, mark := range []string{"p:", "tel:"} { // of lead forms, and of links
-		if len(text) > len(mark) && strings.EqualFold(text[:len(mark)], mark) {
-			text = text[len(mark):]
-		}
-	}
-	if found := floatPattern.FindStringSubmatch(text); found != nil {
-		text = found[1]
-	}
-	number, wrong := normalizePhone(text, 0)
-	if wrong != nil {
-		if plain, fault := normalizePhone(withoutLabel(text), 0); fault == nil && strings.HasPrefix(plain, "+") {
-			return plain, nil
-		}
-	}
-	switch {
-	case wrong == nil || strings.HasPrefix(number, "+") || extensionPattern.MatchString(text):
-		return number, wrong
-	case country == "":
-		return number, invalidPhone(
-			"is not in international format, such as +4930123456; to read national numbers, set a country",
-		)
-	}
-	country = CountryCode(country)
-	if parsed := national(withoutLabel(number), country); parsed != nil {
-		return phonenumbers.Format(parsed, phonenumbers.E164), nil
-	}
-	return number, invalidPhone(
-		"is not a number of the country " + country + ", and not in international format, such as +4930123456",
-	)
-}
-
-// maxLabeled is the maximum length of a number with a label in bytes.
-const maxLabeled = 150
-
-// floatPattern finds a number that a program for tables has stored as a decimal one. The point is not a
-// separator of digits.
-var floatPattern = regexp.MustCompile(`^([0-9]{5,15})\.0$`)
-
-// withoutLabel returns a number without invisible characters, and without a word for telephones before or behind it,
-// such as "Mobile:" or "(home)". It returns "" if there is another word: the number of a fax machine is not a
-// telephone number.
-func withoutLabel(text string) string {
-	if len(text) > maxLabeled {
-		return ""
-	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, text)
-	begin, end := strings.IndexAny(text, "+0123456789"), strings.LastIndexAny(text, "0123456789")+1
-	if begin < 0 || begin >= end || !isPhoneLabel(text[:begin]) || !isPhoneLabel(text[end:]) {
-		return ""
-	}
-	return text[begin:end]
-}
-
-// isPhoneLabel reports whether a text says at most which telephone a number is of.
-func isPhoneLabel(text string) bool {
-	return !strings.ContainsAny(text, "0123456789") &&
-		(strings.Trim(text, " ()[]:.,") == "" || names.Of("phone "+text).Field == names.Phone)
-}
-
-// national returns the number of a country, nil if it is none: a valid one with the country's code and no plus sign,
-// or a national one.
-func national(number, country string) *phonenumbers.PhoneNumber {
-	code := phonenumbers.GetCountryCodeForRegion(country)
-	if whole, err := phonenumbers.Parse("+"+number, ""); err == nil &&
-		int(whole.GetCountryCode()) == code && phonenumbers.IsValidNumber(whole) {
-		return whole
-	}
-	parsed, err := phonenumbers.Parse(number, country)
-	if err != nil || !phonenumbers.IsPossibleNumber(parsed) {
-		return nil
-	}
-	return parsed
-}
-
-// CountryCode returns the code of a country as it is stored: in capitals.
-func CountryCode(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
-
-// IsCountry reports whether ReadPhone reads the national numbers of a country.
-func IsCountry(code string) bool { return phonenumbers.GetSupportedRegions()[CountryCode(code)] }

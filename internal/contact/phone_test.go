@@ -72,7 +72,10 @@ func TestReadPhone(t *testing.T) {
 		{"Mobile: (030) 123456", "DE", "+4930123456"},
 		{"+49 30 1234 (fax)", "", "must be in international format"},
 		{"+49 30 1234 secret", "", "must be in international format"},
-		{"+49 30 1234 +49 30 1235", "", "must be in international format"},
+		{"+49 30 1234 +49 30 1235", "", "+49301234"},
+		{"0049 0171 5550102", "", "+491715550102"},
+		{"00 44 20 7946 0101", "DE", "+442079460101"},
+		{"٠٣٠ ٥٥٥٠١٤٤", "DE", "+49305550144"},
 		{"Mobile: +49 30 1234 ext. 5", "", "has the extension ext. 5"},
 		{"49301234567.0", "DE", "+49301234567"},
 		{"301234567.0", "DE", "+49301234567"},
@@ -80,9 +83,10 @@ func TestReadPhone(t *testing.T) {
 		{"4,91512E+11", "", "is not in international format"},
 		{strings.Repeat("1", 10_000), "DE", "is not a number of the country DE"},
 	} {
-		got, wrong := contact.ReadPhone(c.text, c.country)
-		if wrong != nil {
-			got = wrong.Message
+		read := contact.ReadPhone(c.text, c.country)
+		got := read.Value
+		if read.Wrong != nil {
+			got = read.Wrong.Message
 		}
 		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%.40q in %q is %q, want %q", c.text, c.country, got, c.want)
@@ -90,5 +94,41 @@ func TestReadPhone(t *testing.T) {
 	}
 	if !contact.IsCountry("de") || contact.IsCountry("XX") || contact.IsCountry("DEU") {
 		t.Error("the countries are wrong")
+	}
+}
+
+// A number has the country that stands beside it, or the first in which it is possible. Without a plus sign, digits are
+// an international number only if they can be nothing else.
+func TestReadPhoneOfCountries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text      string
+		countries []string
+		want      string
+		isAssumed bool
+	}{
+		{"655502001", []string{"FR", "DE"}, "+33655502001", false},
+		{"0171 5550101", []string{"US", "DE"}, "+491715550101", false},
+		{"655502001", []string{"", "FR"}, "+33655502001", false},
+		{"33655502001", []string{"US"}, "+33655502001", true},
+		{"4930555021", []string{"FR"}, "+4930555021", true},
+		{"33 6 55 50 20 01", nil, "+33655502001", true},
+		{"14155550112", nil, "+14155550112", true},
+		{"4930555021", nil, "", false},
+		{"2125550101", nil, "", false},
+		{"999999999999", nil, "", false},
+	} {
+		read := contact.ReadPhone(c.text, c.countries...)
+		if read.Value != c.want && (c.want != "" || read.Wrong == nil) || (len(read.Warnings) > 0) != c.isAssumed {
+			t.Errorf("%q in %q is %q %q %v", c.text, c.countries, read.Value, read.Warnings, read.Wrong)
+		}
+	}
+	for value, want := range map[string]string{
+		"fr": "FR", "de\n": "DE", "UK": "GB", "+33": "FR", "0049": "DE", "(+1)": "US", "44": "GB", "Germany": "", "": "", "0": "",
+		"999": "", "+99999999999": "", "DEU": "",
+	} {
+		if got := contact.CountryIn(value); got != want {
+			t.Errorf("%q is the country %q, want %q", value, got, want)
+		}
 	}
 }

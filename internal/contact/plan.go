@@ -47,6 +47,26 @@ type Item struct {
 	Wrong   *fault.Error        // why the item is invalid; nil if it is valid
 }
 
+// CompanyIsName is the warning about a contact that NamedByCompany has named.
+const CompanyIsName = "name: the company is the name, too, because there is neither a name nor an email address"
+
+// NamedByCompany returns the changes for a new contact of which only the company is known, with the company as its
+// name, and nil for any other.
+func NamedByCompany(changes Changes) Changes {
+	company := changes["company"]
+	for _, name := range []string{"name", Email} {
+		if value := changes[name]; value != nil && value != "" {
+			return nil
+		}
+	}
+	if company == nil || company == "" {
+		return nil
+	}
+	named := maps.Clone(changes)
+	named["name"] = company
+	return named
+}
+
 // Status is what an item did.
 type Status string
 

@@ -2,12 +2,15 @@ package inbound
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/custom"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
 )
@@ -28,7 +31,7 @@ type write struct {
 
 // readOf checks the item's properties. Unknown ones are ignored with a warning. There may be tens of thousands,
 // which are freed here.
-func readOf(app core.App, item payload.Item) (readItem, error) {
+func readOf(app core.App, item payload.Item, country string) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Ignored || item.Action == contact.Delete {
 		read.Extra = nil
@@ -38,7 +41,7 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	if err != nil {
 		return read, err
 	}
-	known, unknown, err := contact.CustomInput(app, item.Extra)
+	known, unknown, err := contact.CustomNames(app, maps.Keys(item.Extra))
 	if err != nil {
 		return read, err
 	}
@@ -47,28 +50,43 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 		read.Warnings = append(read.Warnings, payload.IgnoredWarning(unknown))
 	}
 	read.Extra = make(map[string]any, len(known))
-	for name := range known {
+	for _, name := range known {
 		if !slices.Contains(foreign, name) {
 			read.Extra[name] = item.Extra[name]
 		}
 	}
-	if read.create, err = writeOf(app, read.Fields, read.Extra); err != nil || !item.IsEvent() {
-		read.update = read.create
+	if !item.IsEvent() {
+		read.update, err = writeOf(app, read.Fields, read.Extra, custom.StyleOf(country))
+		read.create = read.update.named()
+		return read, err
+	}
+	if read.create, err = writeOf(app, read.Fields, read.Extra, custom.Exact); err != nil {
 		return read, err
 	}
 	unchanged := func(name string, _ any) bool { return !slices.Contains(item.Changed, name) }
 	fields, extra := maps.Clone(read.Fields), maps.Clone(read.Extra)
 	maps.DeleteFunc(fields, unchanged)
 	maps.DeleteFunc(extra, unchanged)
-	read.update, err = writeOf(app, fields, extra)
+	read.update, err = writeOf(app, fields, extra, custom.Exact)
 	return read, err
 }
 
-// readPhone replaces a number that other programs write, such as a national one of a country, by the international one.
-func readPhone(fields map[string]any, country string) {
-	text, _ := fields[payload.FieldPhone].(string)
-	if number, wrong := contact.ReadPhone(text, country); wrong == nil && number != "" {
-		fields[payload.FieldPhone] = number
+// named returns what to write to a new contact: the company as its name, if only that is known.
+func (w write) named() write {
+	if changes := contact.NamedByCompany(w.changes); changes != nil {
+		w.changes, w.warnings = changes, append(slices.Clip(w.warnings), contact.CompanyIsName)
+	}
+	return w
+}
+
+// readPhone replaces a number that other programs write, such as a national one, by the international one. It belongs
+// to the country beside it or, failing that, to that of the tenant.
+func readPhone(item *payload.Item, country string) {
+	text, _ := item.Fields[payload.FieldPhone].(string)
+	read := contact.ReadPhone(text, append(item.Countries, country)...)
+	if read.Wrong == nil && read.Value != "" {
+		item.Fields[payload.FieldPhone] = read.Value
+		item.Warnings = append(item.Warnings, read.Warnings...)
 	}
 }
 
@@ -97,10 +115,13 @@ func foreignRelations(app core.App, item payload.Item) (names []string, err erro
 
 // writeOf turns an item's properties into changes. Optional values that do not fit are left out with a warning: the
 // contact matters more. The errors of the others are in the result; the other error is a defect of this program.
-func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
-	input, _, err := contact.CustomInput(app, extra)
+func writeOf(app core.App, fields, extra map[string]any, style custom.Style) (w write, err error) {
+	input, left, err := contact.CustomInput(app, extra, style)
 	if err != nil {
 		return w, err
+	}
+	for _, one := range left {
+		w.ignore(one.Field, one.Value, one.Wrong)
 	}
 	maps.Copy(input, fields)
 	var faults fault.Fields
@@ -117,12 +138,19 @@ func writeOf(app core.App, fields, extra map[string]any) (w write, err error) {
 
 // leaveOut removes the optional values that do not fit.
 func (w *write) leaveOut(faults fault.Fields, input map[string]any) {
-	w.leftOut = fault.Fields{}
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		if contact.IsOptional(name) {
-			w.leftOut[name] = faults[name]
-			w.warnings = append(w.warnings, name+" ignored: it "+faults[name].Message)
+			w.ignore(name, fmt.Sprint(input[name]), faults[name])
 			delete(input, name)
 		}
 	}
+}
+
+// ignore warns about a value that does not fit and is left out.
+func (w *write) ignore(name, value string, wrong fault.Field) {
+	if w.leftOut == nil {
+		w.leftOut = fault.Fields{}
+	}
+	w.leftOut[name] = wrong
+	w.warnings = append(w.warnings, name+" ignored: "+written.Quote(value)+" "+wrong.Message)
 }

@@ -55,8 +55,8 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 		batch: decoded.Batch, note: decoded.Note, items: make([]readItem, 0, len(decoded.Items)),
 	}
 	for i, item := range decoded.Items {
-		readPhone(item.Fields, country)
-		read, err := readOf(app, item)
+		readPhone(&item, country)
+		read, err := readOf(app, item, country)
 		if err != nil {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
 		}

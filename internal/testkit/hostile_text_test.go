@@ -1,6 +1,7 @@
 package testkit_test
 
 import (
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/contact/names"
 	"contactbase/internal/contact/search"
@@ -101,6 +103,13 @@ var values = map[string]generator{
 	"an exponent":         repeat("1e", "9", ""),
 	"small letters":       repeat("", "ß", ""),
 	"choices":             repeat("", "a,b,", ""),
+	"choices in JSON":     repeat("[", `"a",`, `"b"]`),
+	"mailboxes":           repeat("", `"x, y" <a@b>, c@d `, ""),
+	"open quotes":         repeat("", `"<a@b>`, ""),
+	"placeholders":        repeat("", "{{a}} ", ""),
+	"escapes of HTML":     repeat("", "&amp;&#39;&x", ""),
+	"thousands":           repeat("1", ",000", ".5"),
+	"words of a date":     repeat("31 ", "de ", "enero 1985 10:00"),
 }
 
 // Reading the values of a row and of a contact is linear.
@@ -114,7 +123,7 @@ func TestHostileValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parser, err := sheet.Choices{Mapping: columns, Country: "DE"}.Parser(app, columns)
+	parser, err := sheet.Choices{Mapping: columns, Country: "DE"}.Parser(app, columns, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +135,17 @@ func TestHostileValues(t *testing.T) {
 		if _, _, err := parser.Item(cells); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := contact.CustomInput(app, sent); err != nil {
+		if _, _, err := contact.CustomInput(app, sent, custom.StyleOf("DE")); err != nil {
 			t.Error(err)
 		}
-		_, _ = contact.ReadEmail(text)
-		_, _ = contact.ReadPhone(text, "DE")
-		_, _ = contact.ReadPhone(text, text)
+		if _, _, err := contact.CustomNames(app, maps.Keys(sent)); err != nil {
+			t.Error(err)
+		}
+		contact.ReadEmail(text)
+		contact.ReadPhone(text, "DE")
+		contact.ReadPhone(text, text)
+		contact.CountryIn(text)
+		custom.Seen(text)
 		_ = contact.IsCountry(text)
 		if _, err := sheet.Suggest(app, []string{"name", "x"}, [][]string{{text, text}}); err != nil {
 			t.Error(err)

@@ -1,40 +1,14 @@
 package custom
 
 import (
-	"encoding/json"
 	"math"
 	"reflect"
-	"strconv"
 	"strings"
 
-	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
-	"github.com/spf13/cast"
 
 	"contactbase/internal/stamp"
 )
-
-// FromText returns the JSON value that a text stands for in the admin's field, or the text itself if
-// it stands for none.
-func FromText(field core.Field, text string) any {
-	switch field.Type() {
-	case core.FieldTypeNumber:
-		if number, err := cast.ToFloat64E(text); err == nil {
-			if !json.Valid([]byte(text)) { // such as .5
-				text = strconv.FormatFloat(number, 'f', -1, 64)
-			}
-			return json.Number(text)
-		}
-	case core.FieldTypeBool:
-		if truth, err := cast.ToBoolE(text); err == nil {
-			return truth
-		}
-	}
-	if multiple, ok := field.(core.MultiValuer); ok && multiple.IsMultiple() {
-		return []any{text}
-	}
-	return text
-}
 
 // Readable returns a stored value as PocketBase reads it. PocketBase reads an infinity as a text,
 // because JSON has none.

@@ -69,7 +69,7 @@ func (i *Import) readPage(app core.App, from int) (*page, error) {
 
 // parse makes items of the rows.
 func (p *page) parse(app core.App, i *Import) error {
-	parser, err := i.Parser(app, i.Columns)
+	parser, err := i.Parser(app, i.Columns, i.styles)
 	if err != nil {
 		return err
 	}
@@ -210,6 +210,9 @@ func (i *Import) outcome(
 			continue
 		}
 		o.add(result.Status)
+		if result.Status == contact.Created && p.items[begun+n].New != nil {
+			p.notes[begun+n] = append(p.notes[begun+n], contact.CompanyIsName)
+		}
 		o.Warnings += len(p.notes[begun+n])
 		for _, warning := range p.notes[begun+n] {
 			o.notes = append(o.notes, Note{number, warning, id})

@@ -17,6 +17,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
@@ -73,6 +74,8 @@ type Import struct {
 	Notes    []Note    `json:"notes,omitempty"`    // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
+
+	styles []custom.Style // of the numbers and dates in the columns
 }
 
 // Remark is what a person should know about the columns of a file.
@@ -111,7 +114,7 @@ const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, "
 	"`match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, " +
 	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
-	"`created`, `updated`"
+	"`created`, `updated`, `styles`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
 func Find(app core.App, id string) (*Import, error) {
@@ -141,12 +144,12 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
 	text := "SELECT " + importColumns + " FROM `_imports` WHERE " + where
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), text, func(rows *sql.Rows) error {
-		i, columns, mapping, samples, separator, above, remarks := &Import{}, "", "", "", "", "", ""
+		i, columns, mapping, samples, separator, above, remarks, styles := &Import{}, "", "", "", "", "", "", ""
 		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping,
 			&i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks,
 			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated,
 			&i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
-			&i.Created, &i.Updated); err != nil {
+			&i.Created, &i.Updated, &styles); err != nil {
 			return err
 		}
 		if separator != "" {
@@ -157,7 +160,8 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		found = append(found, i)
 		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns),
 			json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
-			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks))
+			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks),
+			json.Unmarshal([]byte(styles), &i.styles))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
 		for _, text := range i.Mapping.Remarks(i.Columns) {
 			i.Remarks = append(i.Remarks, Remark{text, false})

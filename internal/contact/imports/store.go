@@ -15,6 +15,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/recordid"
@@ -102,7 +103,7 @@ func (f *File) Store(ctx context.Context, app core.App, tenantID string) (*Impor
 func (f *File) store(ctx context.Context, app core.App, tenantID string, quota int64) (*Import, error) {
 	s := &storage{
 		ctx: ctx, app: app, File: f, quota: quota, id: recordid.New(time.Now()),
-		tenant: tenantID, page: page{read: map[int]remark{}},
+		tenant: tenantID, page: page{read: map[int]remark{}}, styles: make([]custom.Style, len(f.Columns)),
 	}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
@@ -117,8 +118,12 @@ func (f *File) store(ctx context.Context, app core.App, tenantID string, quota i
 	if err != nil {
 		return nil, err
 	}
-	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `updated` = ? WHERE `id` = ?",
-		string(samples), stamp.Stored(time.Now()), s.id)
+	styles, err := json.Marshal(notNil(s.styles))
+	if err != nil {
+		return nil, err
+	}
+	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `styles` = ?, `updated` = ? WHERE `id` = ?",
+		string(samples), string(styles), stamp.Stored(time.Now()), s.id)
 	if err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
@@ -149,7 +154,8 @@ type storage struct {
 	id, tenant string
 	total      int
 	samples    [][]string
-	page       page // that is not stored yet
+	page       page           // that is not stored yet
+	styles     []custom.Style // of the numbers and dates in the columns
 }
 
 func (s *storage) begin() error {
@@ -213,8 +219,9 @@ func (s *storage) rows() error {
 			s.page.read[len(s.page.cells)] = remark{row.Refused, row.Warning}
 		}
 		s.page.cells, s.page.numbers = append(s.page.cells, row.Cells), append(s.page.numbers, row.Number)
-		for _, cell := range row.Cells {
+		for i, cell := range row.Cells {
 			size += len(cell)
+			s.styles[i] |= custom.Seen(cell)
 		}
 		if len(s.page.cells) < pageRows && size < pageBytes {
 			continue

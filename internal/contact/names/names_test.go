@@ -218,3 +218,21 @@ func TestWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestCountry(t *testing.T) {
+	t.Parallel()
+	for heading, want := range map[string]int{
+		"country": 2, "Country Code": 1, "Billing Country": 2, "Business Country/Region": 2, "Land": 2, "Pays": 2, "País": 2,
+		"Address 1 - Country": 2, "country_iso2": 2, "phone_country_code": 1, "primaryPhoneCountryCode": 1, "Mobile Country": 1,
+		"calling_code": 0, "primaryPhoneCallingCode": 0, "Dial code": 0, "phone_prefix": 0, "Landesvorwahl": 0, "Indicatif": 0,
+	} {
+		if rank, ok := names.Country(heading); !ok || rank != want {
+			t.Errorf("%q has the rank %d, %t, want %d", heading, rank, ok, want)
+		}
+	}
+	for _, heading := range []string{"", "code", "Country club", "phone", "prefix", "Countryside", strings.Repeat("phone", 99)} {
+		if _, ok := names.Country(heading); ok {
+			t.Errorf("%q is a country", heading)
+		}
+	}
+}

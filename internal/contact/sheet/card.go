@@ -225,7 +225,7 @@ func (c card) list(name string) string {
 	for i, one := range found {
 		values[i] = one.value
 	}
-	return strings.Join(values, listSeparators[0])
+	return strings.Join(values, contact.ListSeparator)
 }
 
 // preference orders properties: 1 is the most preferred, and properties without a preference come last.

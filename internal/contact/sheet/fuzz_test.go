@@ -45,7 +45,7 @@ func FuzzSheet(f *testing.F) {
 			t.Fatalf("%q is mapped to %+v: %v", reader.Columns, suggestion, err)
 		}
 		choices := sheet.Choices{Mapping: suggestion.Mapping}
-		parser, err := choices.Parser(app, reader.Columns)
+		parser, err := choices.Parser(app, reader.Columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

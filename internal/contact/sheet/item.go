@@ -1,10 +1,9 @@
 package sheet
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/names"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 	"contactbase/internal/xlsx"
 )
@@ -20,32 +21,68 @@ import (
 // Parser turns rows into items.
 type Parser struct {
 	Choices
-	app    core.App
-	order  []int // of the columns: see Mapping.order
-	custom map[string]core.Field
+	app       core.App
+	order     []int // of the columns: see Mapping.order
+	custom    map[string]core.Field
+	styles    []custom.Style // of the columns
+	countries []int          // the columns that say where a phone number is from, in the order in which they count
+	isExport  bool           // whether an export has these columns
+	id        int            // the column of the ids in our vCards, -1 for none
 }
 
-// Parser returns a parser for the rows of a sheet with these columns.
-func (c Choices) Parser(app core.App, columns []string) (*Parser, error) {
-	p := &Parser{Choices: c, app: app, order: c.Mapping.order(columns), custom: map[string]core.Field{}}
-	custom, err := contact.CustomFields(app)
-	for _, field := range custom {
+// Parser returns a parser for the rows of a sheet with these columns. seen are the styles of their values, which may be
+// unknown.
+func (c Choices) Parser(app core.App, columns []string, seen []custom.Style) (*Parser, error) {
+	p := &Parser{
+		Choices: c, app: app, order: c.Mapping.order(columns), custom: map[string]core.Field{},
+		styles: make([]custom.Style, len(columns)), countries: countryColumns(columns),
+		isExport: isExport(columns), id: slices.Index(columns, idProperty),
+	}
+	copy(p.styles, seen)
+	for i, style := range p.styles {
+		p.styles[i] = style.Else(custom.StyleOf(c.Country))
+	}
+	fields, err := contact.CustomFields(app)
+	for _, field := range fields {
 		p.custom[field.GetName()] = field
 	}
 	return p, err
 }
 
+// isExport reports whether an export has these columns, perhaps among others.
+func isExport(columns []string) bool {
+	written := []string{ID, createdAt, updatedAt}
+	for _, field := range contact.Fields {
+		written = append(written, field.Name)
+	}
+	return !slices.ContainsFunc(written, func(name string) bool { return !slices.Contains(columns, name) })
+}
+
+// countryColumns returns the columns that say where a phone number is from, in the order in which they count.
+func countryColumns(columns []string) (found []int) {
+	ranks := make([]int, len(columns))
+	for i, column := range columns {
+		rank, ok := names.Country(column)
+		if ranks[i] = rank; ok {
+			found = append(found, i)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b int) int { return cmp.Compare(ranks[a], ranks[b]) })
+	return found
+}
+
 // Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the
 // row is invalid, the item says so.
 func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err error) {
-	r := &reading{Parser: p, cells: cells, input: map[string]any{}}
+	r := &reading{Parser: p, cells: cells, input: map[string]any{}, lost: map[string]string{}}
+	r.isOurs = p.isExport || p.id >= 0 && cells[p.id] != ""
 	id := r.first(ID)
 	for _, field := range contact.Fields {
 		r.readField(field)
 	}
 	for _, i := range p.order {
 		if field := p.custom[p.Mapping[i]]; field != nil {
-			r.readCustom(field, cells[i])
+			r.readCustom(field, i)
 		}
 	}
 	if id == "" && r.isTotal() {
@@ -53,6 +90,9 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err
 			"a contact with this name needs an email address, a phone number or a company"})
 	}
 	item, err = r.item()
+	if !r.isOurs {
+		item.New = contact.NamedByCompany(item.Changes)
+	}
 	p.aim(&item, id)
 	return item, r.warnings, err
 }
@@ -65,9 +105,35 @@ func (r *reading) readField(field *contact.Field) {
 	case contact.Email:
 		r.readListed(field.Name, contact.ReadEmail)
 	case contact.Phone:
-		r.readListed(field.Name, func(text string) (string, *fault.Field) { return contact.ReadPhone(text, r.Country) })
+		r.readListed(field.Name, func(text string) contact.Reading { return contact.ReadPhone(text, r.whence()...) })
+	case names.Company:
+		r.set(field.Name, r.plain(field.Name, r.first(field.Name)))
+		r.warnLost(field.Name)
 	default:
 		r.set(field.Name, r.line(field.Name, r.first(field.Name)))
+	}
+}
+
+// whence returns where a phone number of the row may be from.
+func (r *reading) whence() (countries []string) {
+	for _, i := range r.countries {
+		countries = append(countries, contact.CountryIn(r.cells[i]))
+	}
+	return append(countries, r.Country)
+}
+
+// plain returns a name in one line, without the escapes of HTML.
+func (r *reading) plain(field, value string) string {
+	if !r.isOurs {
+		value = strings.TrimSpace(written.Unescape(value))
+	}
+	return r.line(field, value)
+}
+
+// warnLost warns about a name or a company that has only a text for no value.
+func (r *reading) warnLost(field string) {
+	if text := r.lost[field]; text != "" && r.input[field] == nil {
+		r.warnings = append(r.warnings, written.Lost(field, text))
 	}
 }
 
@@ -107,8 +173,10 @@ func (c *Choices) Skips(result contact.Result) bool {
 type reading struct {
 	*Parser
 	cells    []string
+	isOurs   bool // whether an export has written the row: its texts are what they say
 	input    map[string]any
-	faults   fault.Fields // for which the row is refused
+	lost     map[string]string // by the field: a text for no value
+	faults   fault.Fields      // for which the row is refused
 	warnings []string
 }
 
@@ -177,15 +245,23 @@ func (r *reading) values(target string) (values []string) {
 		value := strings.TrimSpace(r.cells[i])
 		switch {
 		case r.Mapping[i] != target || value == "":
+		case !r.isOurs && written.IsNoValue(value):
+			r.lost[whole(target)] = value
 		case formulaErrors[value] == "":
 			values = append(values, value)
-		case names.IsHalf(target):
-			r.refuse(names.Name, value, formulaError(value))
 		default:
-			r.refuse(target, value, formulaError(value))
+			r.refuse(whole(target), value, formulaError(value))
 		}
 	}
 	return values
+}
+
+// whole returns the field that a target belongs to: the name for its parts.
+func whole(target string) string {
+	if names.IsHalf(target) {
+		return names.Name
+	}
+	return target
 }
 
 func (r *reading) first(target string) string {
@@ -207,7 +283,8 @@ func (r *reading) readName() {
 	for i, half := range names.Halves {
 		parts[i] = r.first(half)
 	}
-	r.set(names.Name, r.line(names.Name, names.Whole(r.first(names.Name), parts)))
+	r.set(names.Name, r.plain(names.Name, names.Whole(r.first(names.Name), parts)))
+	r.warnLost(names.Name)
 }
 
 // lineBreaks are the characters that end a line or a column in a cell, including those of word processors. A contact
@@ -223,135 +300,47 @@ func (r *reading) line(field, value string) string {
 	return strings.Join(strings.Fields(value), " ")
 }
 
-// listSeparators separate the values of a list in a cell, the most specific first.
-var listSeparators = []string{" ::: ", "\n", ";", ","}
-
-// emailSeparators separate email addresses, which contain no spaces.
-var emailSeparators = append(slices.Clone(listSeparators), "|", "/", " ")
-
-// maxListed is the maximum number of values of a list that are read.
-const maxListed = 100
-
 // readListed reads the first valid value of a field whose cells may be lists, and warns about the others of a list.
-func (r *reading) readListed(field string, read func(string) (string, *fault.Field)) {
-	separators := listSeparators
-	if field == contact.Email {
-		separators = emailSeparators
-	}
+func (r *reading) readListed(field string, read func(text string) contact.Reading) {
 	var wrong *fault.Field
 	var invalid []string
 	for _, cell := range r.values(field) {
-		text := withoutJSON(bare(cell))
-		if field == contact.Phone {
-			text = apart(text)
-		}
-		value, others, fault := readList(text, separators, read)
-		if fault == nil {
-			r.take(field, value, invalid, wrong)
-			if len(others) > 0 {
-				r.warnings = append(r.warnings, fmt.Sprintf("%s: the first valid value of a list counts; %s left out",
-					field, strconv.Quote(Cut(strings.Join(others, ", "), maxShown))))
+		found := read(cell)
+		if found.Wrong == nil {
+			r.set(field, found.Value)
+			r.warnings = append(r.warnings, found.Warnings...)
+			for _, cell := range invalid { // of columns that count more
+				r.leaveOut(field, cell, wrong.Message)
 			}
 			return
 		}
 		if wrong == nil {
-			wrong = fault
+			wrong = found.Wrong
 		}
-		invalid = append(invalid, bare(cell))
+		invalid = append(invalid, cell)
 	}
 	if wrong != nil {
 		r.refuse(field, invalid[0], *wrong)
 	}
 }
 
-// readList returns the first valid value of a text that may be a list, and the others of the list, or the
-// errors in the text.
-func readList(
-	text string, separators []string, read func(string) (string, *fault.Field),
-) (value string, others []string, wrong *fault.Field) {
-	value, wrong = read(text)
-	if wrong == nil {
-		return value, nil, nil
+func (r *reading) readCustom(field core.Field, at int) {
+	cell, style := r.cells[at], r.styles[at]
+	if r.isOurs {
+		style = custom.Exact
 	}
-	for i, separator := range separators {
-		if !strings.Contains(text, separator) {
-			continue
-		}
-		parts := split(text, separator)
-		for at, part := range parts[:min(len(parts), maxListed)] {
-			value, others, fault := readList(bare(part), separators[i+1:], read)
-			if fault == nil && value != "" {
-				return value, slices.Concat(parts[:at], others, parts[at+1:]), nil
-			}
-		}
-		break
-	}
-	return "", nil, wrong
-}
-
-// take sets a field to a value, and warns about the invalid ones of columns that count more.
-func (r *reading) take(field, value string, invalid []string, wrong *fault.Field) {
-	r.set(field, value)
-	for _, cell := range invalid {
-		r.leaveOut(field, cell, wrong.Message)
-	}
-}
-
-// bare returns a value without the marks of other programs for a text: an apostrophe, two of them, or a formula.
-func bare(cell string) string {
-	cell = strings.TrimSpace(cell)
-	if text, isQuoted := strings.CutPrefix(cell, "'"); isQuoted {
-		return strings.TrimSuffix(text, "'")
-	}
-	if text, isFormula := strings.CutPrefix(cell, `="`); isFormula {
-		return strings.TrimSuffix(text, `"`)
-	}
-	return cell
-}
-
-// withoutJSON returns the texts of a JSON array as a list, and any other cell unchanged.
-func withoutJSON(cell string) string {
-	if !strings.HasPrefix(cell, `["`) {
-		return cell
-	}
-	var texts []string
-	if json.Unmarshal([]byte(cell), &texts) != nil {
-		return cell
-	}
-	return strings.Join(texts, listSeparators[0])
-}
-
-// apart returns international numbers that only their plus signs tell apart, as in "+49301 / +49302", as a list.
-func apart(text string) string {
-	first, others, _ := strings.Cut(text, "+")
-	if !strings.Contains(others, "+") {
-		return text
-	}
-	return first + "+" + numberBegin.ReplaceAllString(others, "${1}"+listSeparators[0]+"+")
-}
-
-// numberBegin finds the end of a number and the beginning of another one, without a separator of lists between them.
-var numberBegin = regexp.MustCompile(`([^\s/|:;,])[\s/|]+\+`)
-
-// split returns the values of a list.
-func split(text, separator string) []string {
-	parts := strings.SplitN(text, separator, maxListed+1)
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-}
-
-func (r *reading) readCustom(field core.Field, cell string) {
-	if !isText(field) && strings.TrimSpace(cell) == "" {
-		cell = ""
-	}
+	read := custom.Read(field, cell, style)
 	switch {
-	case cell == "":
+	case cell == "" || read.Value == nil && read.Wrong == nil:
 	case formulaErrors[cell] != "":
 		r.refuse(field.GetName(), cell, formulaError(cell))
 	default:
-		r.input[field.GetName()] = valueOf(field, cell)
+		if read.Wrong != nil {
+			r.refuse(field.GetName(), read.Left, *read.Wrong)
+		}
+		if read.Value != nil {
+			r.input[field.GetName()] = read.Value
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func TestFieldsOfSheets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parser, err := sheet.Choices{Mapping: suggestion.Mapping}.Parser(app, reader.Columns)
+		parser, err := sheet.Choices{Mapping: suggestion.Mapping}.Parser(app, reader.Columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -184,13 +184,16 @@ func formItem(list []any) (Item, bool) {
 		for _, i := range questions {
 			read[f.labels[i]] = true
 		}
-		if text, _ := f.answerTo(field); text != "" && isField(field) {
+		if text, _ := f.answerTo(field); isNoValue(text) {
+			it.lose(field, text)
+		} else if text != "" && isField(field) {
 			it.Fields[field] = text
 		}
 	}
-	if name, _ := f.answerTo(fieldName); name != "" {
+	if name, _ := f.answerTo(fieldName); name != "" && !isNoValue(name) {
 		it.Fields[fieldName] = name
 	}
+	it.warnLost()
 	for i, label := range f.labels {
 		if value, wrong := custom(f.values[i]); wrong == nil && !read[label] {
 			it.Extra[label] = value
@@ -257,11 +260,13 @@ func (f *filledForm) byField() map[string][]int {
 // first returns the first text among the answers.
 func (f *filledForm) first(field string, questions []int) (text string, found bool) {
 	for _, i := range questions {
-		if text = answerText(field, f.values[i]); text != "" {
-			return text, true
+		if given := answerText(field, f.values[i]); given != "" {
+			if text = given; !isNoValue(given) {
+				break
+			}
 		}
 	}
-	return "", len(questions) > 0
+	return text, len(questions) > 0
 }
 
 // askedNote returns the sentence about the questions of a form, "" if there are none.

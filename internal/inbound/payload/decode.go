@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -38,27 +40,61 @@ type Item struct {
 	Match  []contact.Key  // the first that finds a contact counts
 	// the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
 	Fields map[string]any
-	// other properties, by the names sent; perhaps custom fields: string, nil, or a decoded list or object
-	Extra    map[string]any
-	Changed  []string // an event of another Contactbase: the names to write to a contact that was found; nil = all
-	Warnings []string
-	Ignored  bool         // a preset takes no contact from the payload; then only Warnings is also valid
-	Missing  []string     // what a mapping finds nothing for: the fields, each with its paths
-	Err      *fault.Error // why the item cannot be applied; then only Warnings is also valid
+	// other properties, by the names sent, which may be custom fields: a trimmed string that is not empty, or what a JSON
+	// decoder returns
+	Extra     map[string]any
+	Countries []string       // where a national phone number is from, as contact.ReadPhone takes it
+	lost      map[string]any // by the field: a text for no value
+	Changed   []string       // an event of another Contactbase: the names to write to a contact that was found; nil = all
+	Warnings  []string
+	Ignored   bool         // a preset takes no contact from the payload; then only Warnings is also valid
+	Missing   []string     // what a mapping finds nothing for: the fields, each with its paths
+	Err       *fault.Error // why the item cannot be applied; then only Warnings is also valid
 }
 
 // IsEvent reports whether the item is an event of another Contactbase.
 func (it *Item) IsEvent() bool { return it.Changed != nil }
 
-// inLine puts the names of the person and of the company in one line each.
-func (it *Item) inLine() {
+// readTexts reads the texts of people and other programs: the names of the person and of the company in one line each,
+// without the escapes of HTML, and the address. An event of another Contactbase has no such texts.
+func (it *Item) readTexts() {
+	if it.IsEvent() {
+		return
+	}
 	for _, name := range []string{fieldName, fieldCompany} {
 		text, ok := it.Fields[name].(string)
 		if ok && name == fieldName {
 			text = nameInLines(text)
 		}
-		if ok {
-			it.Fields[name] = inLine(text)
+		if text = strings.TrimSpace(inLine(written.Unescape(text))); text != "" {
+			it.Fields[name] = text
+		} else if ok {
+			delete(it.Fields, name)
+		}
+	}
+	text, _ := it.Fields[FieldEmail].(string)
+	if read := contact.ReadEmail(text); read.Wrong == nil && read.Value != "" {
+		it.Fields[FieldEmail] = read.Value
+		it.Warnings = append(it.Warnings, read.Warnings...)
+	}
+}
+
+// lose notes that a field has a text for no value, which counts as not sent. field may be a part of the name.
+func (it *Item) lose(field string, text any) {
+	if names.IsHalf(field) {
+		field = fieldName
+	}
+	if it.lost == nil {
+		it.lost = map[string]any{}
+	}
+	it.lost[field] = text
+}
+
+// warnLost warns about a name and a company that have only a text for no value.
+func (it *Item) warnLost() {
+	for _, name := range []string{fieldName, fieldCompany} {
+		if text, ok := it.lost[name].(string); ok && it.Fields[name] == nil {
+			it.Warnings = append(it.Warnings, written.Lost(name, text))
 		}
 	}
 }
@@ -122,7 +158,7 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 		p.Note = receivedNote(arrived(root))
 	}
 	for i := range p.Items {
-		p.Items[i].inLine()
+		p.Items[i].readTexts()
 		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
 	}
@@ -141,6 +177,9 @@ func (p *Payload) advise(root any) {
 		root = list[0]
 	}
 	first := &p.Items[0]
+	if first.lost[FieldEmail] != nil {
+		return
+	}
 	if first.Match != nil {
 		if _, sent := first.Fields[fieldName]; sent || first.Err != nil || first.Fields[FieldEmail] == nil {
 			return

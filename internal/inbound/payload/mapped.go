@@ -1,12 +1,14 @@
 package payload
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 )
 
@@ -113,7 +115,7 @@ func (r *reading) item(v any) Item {
 	}
 	var skipped []string
 	for _, t := range r.fields {
-		text, found, isOther, err := r.first(v, t.sources)
+		value, found, isOther, err := r.first(v, t)
 		if it.refuse(err, t.name); it.Err != nil {
 			return it
 		}
@@ -123,10 +125,11 @@ func (r *reading) item(v any) Item {
 		if !found {
 			it.Missing = append(it.Missing, strconv.Quote(t.name)+" at "+t.paths)
 		}
-		if text != "" {
-			it.set(t.name, text)
+		if it.take(t, value); t.name == FieldPhone && it.isNational() {
+			it.Countries = r.countries(v, t)
 		}
 	}
+	it.warnLost()
 	if len(skipped) > 0 {
 		it.Warnings = append(it.Warnings, "the mapping's path finds a list or an object, not a value: "+some(skipped))
 	}
@@ -150,31 +153,48 @@ func (it *Item) refuse(err *fault.Field, name string) {
 	}
 }
 
-func (it *Item) set(name, text string) {
+// take sets the property that a mapping has a value for; nil is none.
+func (it *Item) take(t target, value any) {
+	text, _ := value.(string)
 	switch {
-	case name == FieldID:
+	case value == nil:
+	case t.isShipped() && isNoValue(value):
+		it.lose(t.name, value)
+	case t.name == FieldID:
 		it.matchID(text)
-	case isField(name):
-		it.Fields[name] = text
+	case isField(t.name):
+		it.Fields[t.name] = text
 	default:
-		it.Extra[name] = text
+		it.Extra[t.name] = value
 	}
 }
 
+// isNational reports whether the item has a phone number that may be of any country.
+func (it *Item) isNational() bool {
+	phone, _ := it.Fields[FieldPhone].(string)
+	return phone != "" && !isInternational(phone)
+}
+
 // first returns the text of the first source that has one. It skips a source without a text value: a blank answer in
-// a form must not clear a field, and a question that became multiple choice must not lose the contact. found reports
-// whether a path leads to anything, perhaps to null, isOther that there were only lists and objects.
-func (r *reading) first(v any, sources []source) (text string, found, isOther bool, _ *fault.Field) {
-	for _, s := range sources {
+// a form must not clear a field, and a question that became multiple choice must not lose the contact. A text for no
+// value counts only if nothing else does. For an admin's field, a number, a list, true and false stay what they are.
+// found reports whether a path leads to anything, perhaps to null, isOther that there were only lists and objects.
+func (r *reading) first(v any, t target) (value any, found, isOther bool, _ *fault.Field) {
+	for _, s := range t.sources {
+		if typed := r.typed(v, t, s); typed != nil {
+			return typed, true, false, nil
+		}
 		var parts []string
 		for _, p := range s {
 			part, ok, err := r.textAt(v, p)
 			if err != nil && err.Code != fault.CodeInvalidType {
-				return "", true, false, err
+				return nil, true, false, err
 			}
 			found = found || ok
 			isOther = isOther || err != nil
-			if part != "" {
+			if t.isShipped() && written.IsNoValue(part) {
+				value = part
+			} else if part != "" {
 				parts = append(parts, part)
 			}
 		}
@@ -182,7 +202,62 @@ func (r *reading) first(v any, sources []source) (text string, found, isOther bo
 			return strings.Join(parts, " "), true, false, nil
 		}
 	}
-	return "", found, isOther, nil
+	return value, found, isOther, nil
+}
+
+// typed returns what a source of an admin's field finds if its text would lose the type, nil otherwise.
+func (r *reading) typed(v any, t target, s source) any {
+	if t.isShipped() || len(s) > 1 {
+		return nil
+	}
+	if found, ok := r.work.get(v, s[0]); ok && isTyped(found) {
+		return found
+	}
+	return nil
+}
+
+// isTyped reports whether a value has a type that the text of it would lose.
+func isTyped(v any) bool {
+	switch v := v.(type) {
+	case bool, json.Number:
+		return true
+	case []any:
+		return len(v) > 0 && !slices.ContainsFunc(v, hasParts)
+	}
+	return false
+}
+
+// isShipped reports whether the target is the id or a field of every installation.
+func (t target) isShipped() bool { return t.name == FieldID || isField(t.name) }
+
+// countries returns where a phone number may be from: what stands beside it, and in the item.
+func (r *reading) countries(v any, phone target) (found []string) {
+	for _, s := range phone.sources {
+		for _, p := range s {
+			if beside, ok := r.work.get(v, p.parent()); ok && r.work.spend(sizeOf(beside)) {
+				found = append(found, countriesIn(beside)...)
+			}
+		}
+	}
+	if r.work.spend(sizeOf(v)) {
+		found = append(found, countriesIn(v)...)
+	}
+	return found
+}
+
+// sizeOf returns the number of properties of an object.
+func sizeOf(v any) int {
+	obj, _ := v.(map[string]any)
+	return len(obj)
+}
+
+// parent returns the path without its last step.
+func (p path) parent() path {
+	last := len(p) - 1
+	if last < 0 || len(p[last]) == 0 {
+		return nil
+	}
+	return append(slices.Clone(p[:last]), p[last][:len(p[last])-1])
 }
 
 // textAt returns the text of the value at a path, "" if none, and whether the path leads to anything. The error is

@@ -230,7 +230,7 @@ func targetsAt(at string, v any) ([]target, error) {
 		for _, s := range t.sources {
 			paths += len(s)
 		}
-		t.paths = cut(strings.Join(written(obj[name]), ", "), 200)
+		t.paths = cut(strings.Join(spelled(obj[name]), ", "), 200)
 		targets = append(targets, t)
 	}
 	if paths > maxMappingPaths {
@@ -239,17 +239,17 @@ func targetsAt(at string, v any) ([]target, error) {
 	return targets, nil
 }
 
-// written lists the paths of a source, or of a list of sources.
-func written(v any) (paths []string) {
+// spelled lists the paths of a source, or of a list of sources.
+func spelled(v any) (paths []string) {
 	switch v := v.(type) {
 	case string:
 		return []string{v}
 	case []any:
 		for _, el := range v {
-			paths = append(paths, written(el)...)
+			paths = append(paths, spelled(el)...)
 		}
 	case map[string]any:
-		return written(v["join"])
+		return spelled(v["join"])
 	}
 	return paths
 }

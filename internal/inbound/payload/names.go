@@ -96,7 +96,7 @@ func listed(field string, list []any) (first any) {
 		if text != nil && isPrimary(obj) {
 			return text
 		}
-		if first == nil {
+		if first == nil || isNoValue(first) && text != nil {
 			first = text
 		}
 	}
@@ -124,6 +124,7 @@ func within(field string, obj map[string]any) (text any, found bool) {
 			return nil, true
 		}
 	}
+	var resort any // a text for no value, if nothing else is there
 	for _, p := range placesOf(field, obj) {
 		value, wrong := scalar(p.value)
 		if wrong != nil {
@@ -132,6 +133,8 @@ func within(field string, obj map[string]any) (text any, found bool) {
 		found = found || wrong == nil
 		switch {
 		case value == nil:
+		case isNoValue(value):
+			resort = value
 		case field != names.Phone:
 			return value, true
 		case text == nil, isInternational(value) && !isInternational(text) && p.rank <= names.Unqualified:
@@ -139,9 +142,9 @@ func within(field string, obj map[string]any) (text any, found bool) {
 		}
 	}
 	if number, ok := text.(string); ok {
-		text = withCodes(obj, number)
+		return withCodes(obj, number), true
 	}
-	return text, found
+	return resort, found
 }
 
 // place is a value in an object that may have the text for a field.
@@ -188,7 +191,7 @@ func nameIn(obj map[string]any) (name string, found bool) {
 		for _, key := range called {
 			text, wrong := scalar(obj[key])
 			found = found || wrong == nil
-			if text != nil && joined[i] == "" {
+			if text != nil && joined[i] == "" && !isNoValue(text) {
 				joined[i] = text.(string)
 			}
 		}
@@ -219,9 +222,6 @@ func isInternational(text any) bool {
 	return strings.HasPrefix(number, "+")
 }
 
-// mostNational is how many digits a number has at most that has no country's code in front, in nearly all countries.
-const mostNational = 10
-
 // withCodes returns a phone number with the codes of the country and the area that an object has beside it. A country
 // may also be a name or "GB".
 func withCodes(obj map[string]any, number string) string {
@@ -231,6 +231,11 @@ func withCodes(obj map[string]any, number string) string {
 	if area := codeIn(obj, "area", "areacode"); area != "" {
 		number = area + " " + number
 	}
+	for _, country := range countriesIn(obj) {
+		if read := contact.ReadPhone(number, country); read.Wrong == nil && len(read.Warnings) == 0 {
+			return read.Value
+		}
+	}
 	country := strings.TrimPrefix(
 		codeIn(obj, "country", "countrycode", "dialcode", "callingcode", "countrycallingcode"), "00",
 	)
@@ -238,7 +243,7 @@ func withCodes(obj map[string]any, number string) string {
 	switch {
 	case country == "":
 		return number
-	case strings.HasPrefix(digits, country) && len(digits) > mostNational:
+	case strings.HasPrefix(digits, country) && len(digits) > contact.MostNational:
 		return "+" + digits
 	case strings.HasPrefix(number, "0"):
 		number = "(0)" + number[1:]

@@ -32,11 +32,15 @@ func plainItem(obj map[string]any, own []string) Item {
 	if r.takeName(); r.Err != nil {
 		return r.Item
 	}
+	r.warnLost()
 	r.takeID()
 	if r.takeAction(); r.Err != nil {
 		return r.Item
 	}
 	r.takeExtra()
+	if r.isNational() {
+		r.Countries = countriesIn(obj)
+	}
 	return r.Item
 }
 
@@ -147,6 +151,10 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		if _, isObject := r.obj[name].(map[string]any); isObject && text == nil {
 			continue // an optional part of a form, left empty
 		}
+		if isNoValue(text) {
+			r.lose(field, text)
+			continue
+		}
 		sent = true
 		if value == nil {
 			value = text
@@ -181,7 +189,7 @@ func (r *plainReading) takeName() {
 	}
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
-	} else if v, sent := r.obj[fieldName]; sent {
+	} else if v, sent := r.obj[fieldName]; sent && r.lost[fieldName] == nil {
 		if _, isObject := v.(map[string]any); !isObject {
 			r.Fields[fieldName] = nil
 		}

@@ -7,33 +7,45 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/spf13/cast"
-
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 )
 
-// scalar returns the trimmed text of a value, nil for no value, or the errors in it.
+// scalar returns the trimmed text of a value, nil for no value, or the errors in it. False is another word for null.
 func scalar(v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
 	case string:
 		return textOf(v)
-	case bool, json.Number:
-		return textOf(cast.ToString(v))
+	case bool:
+		if !v {
+			return nil, nil
+		}
+		return textOf("true")
+	case json.Number:
+		return textOf(v.String())
 	}
 	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be text, a number, true, false or null"}
 }
 
-// custom returns what may be the value of a custom field: a list or an object as it is, and otherwise
-// what scalar returns.
+// custom returns what may be the value of a custom field: a text as scalar returns it, and anything else as it is.
 func custom(v any) (any, *fault.Field) {
-	switch v.(type) {
-	case []any, map[string]any:
-		return v, nil
+	switch text := v.(type) {
+	case string:
+		return textOf(text)
+	case json.Number:
+		_, wrong := textOf(text.String())
+		return v, wrong
 	}
-	return scalar(v)
+	return v, nil
+}
+
+// isNoValue reports whether a text, as scalar returns it, says that there is no value.
+func isNoValue(v any) bool {
+	text, _ := v.(string)
+	return written.IsNoValue(text)
 }
 
 func textOf(s string) (any, *fault.Field) {
