@@ -58,6 +58,9 @@ func TestFilesOfPeople(t *testing.T) {
 	if len(got) != 15 || !strings.Contains(strings.Join(notes, "\n"), `name: "NULL" is left out`) {
 		t.Errorf("a21: %d contacts %q, the import says %q", len(got), got, notes)
 	}
+	if got, _ = d.file(d.tenant(""), "a.csv", []byte("Name,Email\nA,NULL\nB,NULL\nC,NULL\nD,d@example.com\n")); got[0] != "email=d@example.com name=D" {
+		t.Errorf("a column that is mostly NULL gives %q", got)
+	}
 	for _, country := range []string{"", "DE"} {
 		got, notes = read("a31_trunk_zero.csv", country)
 		if want := "name=A phone=+491715550101,name=B phone=+491715550102,name=C phone=+442079460101"; strings.Join(got, ",") != want || len(notes) > 0 {

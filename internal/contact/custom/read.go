@@ -77,11 +77,17 @@ func Read(field core.Field, text string, style Style) Reading {
 	}
 	value, why := any(trimmed), ""
 	switch field.Type() {
-	case core.FieldTypeJSON, core.FieldTypeGeoPoint:
+	case core.FieldTypeJSON:
+		value = text
 		if decoded, ok := decode(trimmed); ok {
-			return Reading{Value: decoded}
+			value = decoded
 		}
-		return Reading{Value: text}
+	case core.FieldTypeGeoPoint:
+		point, _ := decode(trimmed)
+		if object, ok := point.(map[string]any); !ok || !isGeoPoint(object) {
+			why = `is not a point, such as {"lon":13.4,"lat":52.5}`
+		}
+		value = point
 	case core.FieldTypeNumber:
 		value, why = numberIn(trimmed, style)
 	case core.FieldTypeBool:

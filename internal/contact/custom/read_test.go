@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		}},
 		{note, map[string]string{"N/A": `"N/A"`, "{{x}}": `"{{x}}"`, "01.02.1985": `"01.02.1985"`}},
 		{extra, map[string]string{`{"a":1}`: `{"a":1}`, "null": "null", "x": `"x"`, "-": `"-"`}},
-		{place, map[string]string{`{"lon":1,"lat":2}`: `{"lat":2,"lon":1}`, "undefined": "null"}},
+		{place, map[string]string{`{"lon":1,"lat":2}`: `{"lat":2,"lon":1}`, "undefined": "null", "52.5, 13.4": unread, `{"lon":"1"}`: unread}},
 		{relation, map[string]string{"abc": `["abc"]`, `["a","b"]`: `["a","b"]`}},
 		{note, map[string]string{"\ta ": `"\ta "`}},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 )
 
@@ -195,7 +196,7 @@ func areNames(column int, sample [][]string) bool {
 // count returns how many values a column has, and how many of them are like some others.
 func count(isLike func(value string) bool, column int, sample [][]string) (like, values int) {
 	for _, cells := range sample {
-		if column >= len(cells) || strings.TrimSpace(cells[column]) == "" {
+		if column >= len(cells) || strings.TrimSpace(cells[column]) == "" || written.IsNoValue(cells[column]) {
 			continue
 		}
 		values++

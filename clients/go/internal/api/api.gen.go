@@ -310,7 +310,7 @@ type ContactInput struct {
 	// Examples: Ada Lovelace
 	Name *string `json:"name,omitempty"`
 
-	// Phone In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed, but no digits: write +49 30 1234, not +49 (0)30 1234.
+	// Phone In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed, and so is a zero for calls within the country: +49 (0)171 5550101 and +49 0171 5550101 are +491715550101. Digits of every script count as 0 to 9.
 	//
 	// Examples: +44 (20) 7946-0958
 	Phone                *string                `json:"phone,omitempty"`
