@@ -63,7 +63,7 @@ func contactImport(app core.App) *cobra.Command {
 		alternatives(sheet.Existing)+" contacts that exist; fill sets only empty fields (default: update)")
 	flags.StringVar(&i.choices.New, "new", "", alternatives(sheet.New)+" contacts that do not exist (default: create)")
 	flags.StringVar(&i.choices.Country, "country", "",
-		"read national phone numbers of this country, for example DE (default: the country of the tenant)")
+		"read national phone numbers and ambiguous dates of this country, for example DE (default: that of the tenant)")
 	flags.BoolVar(&i.choices.Strict, "strict", false,
 		"refuse a row with an invalid phone, company or custom field instead of leaving out the value")
 	flags.IntVar(&i.source.Headings, "headings", 0,

@@ -2723,7 +2723,10 @@ export interface components {
              * @enum {string}
              */
             new?: "" | "create" | "skip";
-            /** @description The two-letter code of the country whose national phone numbers are read, such as `DE`; by default that of the tenant. */
+            /**
+             * @description The two-letter code of the country whose national phone numbers are read, such as `DE`; by default that of the tenant.
+             *     It also decides about numbers and dates that can be read in two ways.
+             */
             country?: string;
             /**
              * @description Whether a phone number, company or custom field that does not fit refuses its row. By default it is left out with a
