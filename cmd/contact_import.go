@@ -15,6 +15,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/tenant"
@@ -69,6 +70,8 @@ func contactImport(app core.App) *cobra.Command {
 	flags.IntVar(&i.source.Headings, "headings", 0,
 		"the row with the column headings (default: the first of 20 rows that looks like it)")
 	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")
+	flags.StringVar(&i.source.Encoding, "encoding", "",
+		"the encoding of the file, such as windows-1250 or shift_jis (default: found out from the file and the country)")
 	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without changing contacts")
 	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
 	choices(command, "match", sheet.Matches)
@@ -90,7 +93,10 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.checkRefused(source); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
-	i.source.Name = filepath.Base(name)
+	i.source.Name, i.source.Country = filepath.Base(name), i.choices.Country
+	if i.source, err = i.source.Of(i.app, owner.Id); err != nil {
+		return err
+	}
 	file, err := imports.Open(command.Context(), i.app, i.source, i.named(), source)
 	if err != nil {
 		return withoutCode(err)
@@ -100,8 +106,8 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 		return err
 	}
 	i.printMapping(command, file)
-	if len(i.unknown) > 0 && !i.dryRun {
-		return i.refuseUnknown(command, file)
+	if wrong := i.unanswered(file.Undecided); wrong != nil && !i.dryRun {
+		return i.refuseUnanswered(command, file, wrong)
 	}
 	if err := i.choices.Check(i.app, len(file.Columns)); err != nil {
 		return withoutCode(err)
@@ -184,6 +190,9 @@ func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
 	for _, text := range file.Above {
 		fmt.Fprintf(out, "above the headings in row %d, not imported: %s\n", file.Headings, text)
 	}
+	if file.Encoding != "" && file.Encoding != charset.UTF8 {
+		fmt.Fprintf(out, "read as %s\n", file.Encoding)
+	}
 	mapped, ignored := shown(file.Columns, file.Mapping, i.unknown)
 	for _, p := range mapped {
 		fmt.Fprintf(out, "%s → %s\n", p.name, p.value)
@@ -196,14 +205,28 @@ func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
 	}
 }
 
-// refuseUnknown ends an import with unknown columns before anything is written.
-func (i *importing) refuseUnknown(command *cobra.Command, file *imports.File) error {
+// unanswered returns the error about what must be chosen before anything is written: the encoding, if there are
+// candidates, and the fields of columns that are not recognized. It is nil if nothing is.
+func (i *importing) unanswered(candidates []charset.Candidate) (wrong error) {
+	if len(candidates) > 0 {
+		wrong = errors.New(imports.UnknownEncoding(candidates).Message +
+			" Nothing was imported. Choose it with --encoding " + candidates[0].Encoding)
+	}
+	if len(i.unknown) > 0 {
+		wrong = errors.Join(wrong, unmapped(i.unknown))
+	}
+	return wrong
+}
+
+// refuseUnanswered ends an import before anything is written.
+func (i *importing) refuseUnanswered(command *cobra.Command, file *imports.File, wrong error) error {
 	var printing error
 	if asJSON(command) {
-		read := &imports.Import{Columns: file.Columns, Choices: i.choices, Headings: file.Headings, Above: file.Above}
+		read := &imports.Import{Columns: file.Columns, Choices: i.choices, Headings: file.Headings, Above: file.Above,
+			Encoding: file.Encoding, Encodings: file.Undecided}
 		printing = printOne(command, i.answer(read))
 	}
-	return errors.Join(printing, unmapped(i.unknown))
+	return errors.Join(printing, wrong)
 }
 
 // unmapped returns the error that names the columns that are not recognized.
@@ -309,10 +332,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 			"%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total,
 		))
 	}
-	if len(i.unknown) > 0 {
-		wrong = errors.Join(wrong, unmapped(i.unknown))
-	}
-	return wrong
+	return errors.Join(wrong, i.unanswered(over.Encodings))
 }
 
 // writeRefused writes the refused rows to the file of --refused, in the format of its name or of the import.
@@ -341,6 +361,8 @@ func (i *importing) answer(of *imports.Import) row {
 		{"warnings", of.Warnings},
 		{"dryRun", i.dryRun},
 		{"match", i.choices.Match},
+		{"encoding", of.Encoding},
+		{"encodings", append([]charset.Candidate{}, of.Encodings...)},
 		{"headings", of.Headings},
 		{"above", append([]string{}, of.Above...)},
 		{"mapping", mapped},

@@ -157,6 +157,47 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
+// The encoding of a file that may be in several ones must be chosen: a dry run shows samples, and nothing is imported.
+func TestImportAsksForTheEncoding(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.Tenant(t, app, "Acme")
+	file := filepath.Join(t.TempDir(), "contacts.csv")
+	if err := os.WriteFile(file, []byte("name,email\nKu\xe8era,a@example.com\nL\xe8ne,b@example.com\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags ...string) (string, error) {
+		var out bytes.Buffer
+		command := NewContactCommand(app)
+		command.SetArgs(append([]string{"import", "Acme", file, "--json"}, flags...))
+		command.SetOut(&out)
+		command.SetErr(io.Discard)
+		err := command.Execute()
+		return out.String(), err
+	}
+	for _, flags := range [][]string{{}, {"--dryRun"}} {
+		out, err := run(flags...)
+		if err == nil || !strings.Contains(err.Error(), "windows-1250 (Kučera, Lčne)") {
+			t.Errorf("with %v: %v", flags, err)
+		}
+		if !strings.Contains(out, `"encodings": [`) && !strings.Contains(out, `"encodings":[{"encoding":"`) {
+			t.Errorf("with %v: %s", flags, out)
+		}
+	}
+	if count, err := app.CountRecords("contacts"); err != nil || count != 0 {
+		t.Errorf("%d contacts are there, %v", count, err)
+	}
+	if _, err := run("--encoding", "ebcdic"); err == nil || !strings.Contains(err.Error(), "ebcdic") {
+		t.Errorf("an unknown encoding: %v", err)
+	}
+	if out, err := run("--encoding", "CP1250"); err != nil || !strings.Contains(out, `windows-1250`) {
+		t.Errorf("with the encoding: %s, %v", out, err)
+	}
+	if _, err := app.FindFirstRecordByData("contacts", "name", "Kučera"); err != nil {
+		t.Error(err)
+	}
+}
+
 // The command writes and reads workbooks by the names and the contents of files.
 func TestWorkbookCommands(t *testing.T) {
 	t.Parallel()

@@ -65,6 +65,7 @@ function importPage(route) {
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
             () => data.shown && importRemarks(data.shown),
+            () => data.shown && importEncodings(data.shown),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
             () => data.shown && importNotes(data.shown),
@@ -236,12 +237,29 @@ function importCheckButtons(shown, changed, act) {
  *
  * @param {Import} shown
  */
-function importRemarks({ headings, above, remarks }) {
+function importRemarks({ encoding, encodings, headings, above, remarks }) {
     const texts = remarks.map(({ text }) => text);
+    if (encoding && encoding !== "utf-8" && !encodings) {
+        texts.unshift(`the file is read as ${encoding}`);
+    }
     if (above.length) {
         texts.unshift(`the headings are in row ${headings}; not imported is what is above them: ${above.join(" · ")}`);
     }
     return texts.length === 0 ? null : t.ul({ className: "integrations-remarks" }, texts.map((text) => t.li(null, text)));
+}
+
+/**
+ * Asks for the encoding of a file that may be in several ones.
+ *
+ * @param {Import} shown
+ */
+function importEncodings({ encodings = [] }) {
+    return encodings.length === 0 ? null : t.section(
+        { className: "integrations-block", "html-role": "status" },
+        t.h2({ className: "integrations-subtitle" }, "Which encoding shows these cells correctly?"),
+        t.ul({ className: "integrations-remarks" }, encodings.map(({ encoding, samples }) => t.li(null, t.strong(null, encoding), ` ${samples.join(" · ")}`))),
+        t.p(null, "The import can start once you have chosen it: read the file again with this encoding."),
+    );
 }
 
 /**

@@ -62,7 +62,7 @@ function importPath(id) {
 
 /** Asks for a file, and stores it. */
 function importContacts() {
-    const data = store({ tenant: onlyTenant(), sheet: "", headings: "" });
+    const data = store({ tenant: onlyTenant(), sheet: "", headings: "", encoding: "" });
     /** @type {HTMLInputElement | null} */
     let input = null;
     const id = fieldId();
@@ -102,11 +102,11 @@ let uploadedFile = null;
 /**
  * @param {File} file
  * @param {string} tenant
- * @param {{ sheet: string, headings: string }} part
+ * @param {FilePart} part
  */
-async function uploadFile(file, tenant, { sheet, headings }) {
+async function uploadFile(file, tenant, { sheet, headings, encoding }) {
     const { data: stored } = await sendIntegrations("POST", "/imports?", {
-        query: { tenant, name: file.name, sheet: sheet.trim(), headings: headings.trim() },
+        query: { tenant, name: file.name, sheet: sheet.trim(), headings: headings.trim(), encoding: encoding.trim() },
         body: file,
         headers: { "Content-Type": file.type || "text/csv" },
     });
@@ -114,25 +114,28 @@ async function uploadFile(file, tenant, { sheet, headings }) {
     location.hash = importPath(stored.id);
 }
 
+/** @typedef {{ sheet: string, headings: string, encoding: string }} FilePart which part of a file is read, and how */
+
 /**
- * The fields for which part of a file is imported.
+ * The fields for how a file is read.
  *
- * @param {{ sheet: string, headings: string }} data
+ * @param {FilePart} data
  */
 function partFields(data) {
     return [
         textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
         textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
+        textField("Encoding", data, "encoding", { placeholder: "windows-1250", help: "For CSV and vCards. Leave empty to find it out." }),
     ];
 }
 
 /**
- * Reads another sheet, or the headings from another row, of the file that was uploaded last.
+ * Reads another sheet, the headings from another row, or another encoding of the file that was uploaded last.
  *
  * @param {Import} shown
  */
-function readAgain({ id, tenant }) {
-    const data = store({ sheet: "", headings: "" });
+function readAgain({ id, tenant, encodings = [] }) {
+    const data = store({ sheet: "", headings: "", encoding: encodings[0]?.encoding || "" });
     openForm({
         title: "Read the file again",
         submit: "Read again",

@@ -233,10 +233,12 @@ interface Import {
     tenant: string;
     name: string;
     status: ImportStatus;
+    encoding: string; // of a text, "" of a workbook
+    encodings?: { encoding: string; samples: string[] }[]; // that the file may be in
     headings: number; // the number of their row
     above: string[]; // the text of the rows above
     columns: string[];
-    remarks: { text: string; warning: boolean }[]; // about columns
+    remarks: { text: string; warning: boolean }[]; // about the file and its columns
     mapping: string[];
     match: string;
     existing: string;

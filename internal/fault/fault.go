@@ -20,6 +20,7 @@ const (
 	InvalidAction        Code = "invalid_action"
 	MappingTooCostly     Code = "mapping_too_costly"
 	BatchFailed          Code = "batch_failed"
+	UnknownEncoding      Code = "unknown_encoding"
 	MissingKey           Code = "missing_api_key" // 401
 	InvalidKey           Code = "invalid_api_key"
 	InvalidToken         Code = "invalid_token"

@@ -24,7 +24,7 @@ var notDecoding = map[string]string{
 
 // textual are the packages that read texts from outside in all their functions.
 var textual = []string{
-	"internal/contact/names", "internal/contact/sheet", "internal/webhook/filter", "internal/inbound/payload",
+	"internal/charset", "internal/contact/names", "internal/contact/sheet", "internal/webhook/filter", "internal/inbound/payload",
 }
 
 var (
@@ -38,7 +38,8 @@ var (
 // reason why they need none.
 var decoders = map[string]string{
 	"TestHostileCSV": `
-		internal/contact/sheet.NewReader internal/contact/sheet.mixed.Transform internal/contact/sheet.Known
+		internal/contact/sheet.NewReader internal/contact/sheet.Known internal/charset.Guess
+		internal/charset.Survey.Read internal/charset.Result.NewReader internal/charset.Result.Text internal/charset.UTF16
 		internal/contact/sheet.Cut internal/contact/sheet.Trim internal/contact/sheet.Pad
 	`,
 	"TestHostileWorkbooks": `

@@ -102,6 +102,11 @@ func TestHostileCards(t *testing.T) {
 func TestHostileCSV(t *testing.T) {
 	row := strings.Repeat("a,", 999) + "a\n"
 	linear(t, map[string]generator{
+		"other encodings":             number("name,email\n", "M\xfcller %d,\n", ""),
+		"broken lines":                repeat("name,email\n", strings.Repeat("Łukasz,\n", 30)+"M\xfcller\n", ""),
+		"a broken line":               repeat("name,email\n"+strings.Repeat("Łukasz,\n", 30), "M\xfcller", ""),
+		"bytes of any kind":           repeat("name,email\n", "\x81\xc3\xe9 \xff", ""),
+		"no mark":                     repeat("n\x00a\x00m\x00e\x00\n\x00", "a\x00b\x00\n\x00", ""),
 		"a long line":                 repeat("name,email\n", "x", "\n"),
 		"long lines":                  repeat("name,email\n", strings.Repeat("x", 300<<10)+"\n", ""),
 		"short lines":                 repeat("name,email\n", "x\n", ""),

@@ -30,6 +30,7 @@ var statuses = map[fault.Code]int{
 	fault.InvalidAction:        http.StatusBadRequest,
 	fault.MappingTooCostly:     http.StatusBadRequest,
 	fault.BatchFailed:          http.StatusBadRequest,
+	fault.UnknownEncoding:      http.StatusBadRequest,
 	fault.MissingKey:           http.StatusUnauthorized,
 	fault.InvalidKey:           http.StatusUnauthorized,
 	fault.InvalidToken:         http.StatusUnauthorized,

@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/body"
+	"contactbase/internal/charset"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
@@ -65,7 +66,12 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 
 // sourceOf returns the part of the uploaded file that is imported.
 func sourceOf(values url.Values) (imports.Source, error) {
-	source := imports.Source{Name: values.Get("name"), Sheet: values.Get("sheet")}
+	source := imports.Source{Name: values.Get("name"), Sheet: values.Get("sheet"), Encoding: values.Get("encoding")}
+	if _, _, ok := charset.Named(source.Encoding); source.Encoding != "" && !ok {
+		return source, fault.InvalidParameters(fault.Fields{"encoding": {
+			Code: fault.CodeInvalidValue, Message: "must be the name of an encoding, such as windows-1250 or shift_jis",
+		}})
+	}
 	text := values.Get("headings")
 	if text == "" {
 		return source, nil

@@ -122,6 +122,48 @@ func TestChoicesOfImports(t *testing.T) {
 	}
 }
 
+// An import whose encoding is not certain has candidates, is checked, and does not start until the file is uploaded with
+// its encoding. The country of the tenant can decide.
+func TestUnknownEncoding(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	const file = "name;email\nKu\xe8era;a@example.com\nL\xe8ne;b@example.com\n"
+	upload := func(query string) map[string]any {
+		return admin.Do("POST", importsPath+"?tenant="+f.tenant+query, file, "Content-Type", "text/csv").Data()
+	}
+	undecided := upload("")
+	if candidates, _ := undecided["encodings"].([]any); len(candidates) < 2 {
+		t.Fatalf("got %v", undecided)
+	}
+	path := importsPath + "/" + undecided["id"].(string)
+	if got := admin.Do("POST", path+"/check", `{}`); got.Status != http.StatusOK {
+		t.Errorf("the check gives %d %s", got.Status, got.Body)
+	}
+	if got := admin.Do("POST", path+"/start", `{}`); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), `"unknown_encoding"`) {
+		t.Errorf("the start gives %d %s", got.Status, got.Body)
+	}
+	for query, want := range map[string]string{"&encoding=cp1250": "windows-1250", "&encoding=macintosh": "macintosh"} {
+		if got := upload(query); got["encoding"] != want || got["encodings"] != nil {
+			t.Errorf("%s gives %v", query, got)
+		}
+	}
+	if got := admin.Do("POST", importsPath+"?tenant="+f.tenant+"&encoding=ebcdic", file, "Content-Type", "text/csv"); got.Status != http.StatusBadRequest {
+		t.Errorf("an unknown encoding gives %d %s", got.Status, got.Body)
+	}
+	owner, err := f.App.FindRecordById("tenants", f.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner.Set("country", "CZ")
+	if err := f.App.Save(owner); err != nil {
+		t.Fatal(err)
+	}
+	if got := upload(""); got["encoding"] != "windows-1250" || got["encodings"] != nil {
+		t.Errorf("with the country: %v", got)
+	}
+}
+
 // A workbook is uploaded, checked and imported like CSV, its refused rows are a workbook, and an export as a
 // workbook equals it.
 func TestWorkbooks(t *testing.T) {

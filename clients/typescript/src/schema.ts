@@ -912,9 +912,10 @@ export interface paths {
         put?: never;
         /**
          * Upload a file of contacts
-         * @description Accepts an Excel workbook (`.xlsx`), vCards, or CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons,
-         *     tabs or vertical bars. The content decides which, not `Content-Type`. There are at most 200 columns. Limits:
-         *     64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
+         * @description Accepts an Excel workbook (`.xlsx`), vCards, or CSV, separated by commas, semicolons, tabs or vertical bars. The content
+         *     decides which, not `Content-Type`. If the encoding of a text is not certain, `encodings` has the candidates, and the
+         *     import cannot start: upload the file again with `encoding`. There are at most 1,000 columns, of which 200 can be
+         *     imported. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
          *     contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it
          *     has none. Members with the role `admin` may call it for their tenant.
          */
@@ -2149,6 +2150,7 @@ export interface components {
          *     |---|---|---|
          *     | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
          *     | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+         *     | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
          *     | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
          *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
          *     | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
@@ -2173,7 +2175,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2767,16 +2769,31 @@ export interface components {
             tenant: string;
             /** @description The name of the file. */
             name: string;
+            /**
+             * @description The WHATWG name of the encoding by which CSV or vCards were read, such as `utf-8`; empty for a workbook.
+             * @example windows-1250
+             */
+            encoding: string;
+            /**
+             * @description The encodings that the file may be in, the most likely one first. It is absent if the encoding is certain. Otherwise
+             *     the import cannot start.
+             */
+            encodings?: {
+                /** @example windows-1250 */
+                encoding: string;
+                /** @description Cells as this encoding reads them. */
+                samples: string[];
+            }[];
             /** @description The number of the row that has the column names; 0 for vCards. */
             headings: number;
             /** @description The text of the rows above the column names, which are not imported. */
             above: string[];
             /** @description The columns without a field. */
             ignored: string[];
-            /** @description What a person should know about columns, such as several columns for a field. */
+            /** @description What a person should know about the file and its columns, such as several columns for a field. */
             remarks: {
                 text: string;
-                /** @description Whether the column is left out because of its values. The remark counts as a warning. */
+                /** @description Whether a column is left out because of its values, or values of the file may be wrong. The remark counts as a warning. */
                 warning: boolean;
             }[];
             /** @enum {string} */
@@ -5848,6 +5865,12 @@ export interface operations {
                  * @example 4
                  */
                 headings?: number;
+                /**
+                 * @description The WHATWG name of the encoding of CSV or vCards. By default it is UTF-8 or UTF-16 if the file is, else the one that
+                 *     the bytes and the tenant's country suggest. A byte order mark takes precedence.
+                 * @example windows-1250
+                 */
+                encoding?: string;
             };
             header?: {
                 /**

@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
+	"contactbase/internal/charset"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/sheet"
@@ -61,9 +63,12 @@ type Import struct {
 	Status   Status       `json:"status"`
 	Headings int          `json:"headings"` // the number of the row that has the columns' names; 0 in vCards
 	Above    []string     `json:"above"`    // the text of the rows above it
-	Columns  []string     `json:"columns"`
-	Ignored  []string     `json:"ignored"` // columns without a target
-	Remarks  []Remark     `json:"remarks"` // about columns
+	Encoding string       `json:"encoding"` // of a text; "" of a workbook
+	// the encodings that it may be in, the one by which it was read first; none if its encoding is certain
+	Encodings []charset.Candidate `json:"encodings,omitempty"`
+	Columns   []string            `json:"columns"`
+	Ignored   []string            `json:"ignored"` // columns without a target
+	Remarks   []Remark            `json:"remarks"` // about columns
 	sheet.Choices
 	Samples  [][]string `json:"samples"`
 	Total    int        `json:"total"`    // rows
@@ -81,7 +86,7 @@ type Import struct {
 // Remark is what a person should know about the columns of a file.
 type Remark struct {
 	Text      string `json:"text"`
-	IsWarning bool   `json:"warning"` // whether a column is left out because of its values
+	IsWarning bool   `json:"warning"` // whether values of the file are left out or may be wrong
 }
 
 // Counts is the number of rows by result. A repeated row is counted in one of the others, too.
@@ -111,7 +116,7 @@ type FieldRefusal struct {
 }
 
 const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, " +
-	"`match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, " +
+	"`match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, `encoding`, `encodings`, " +
 	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
 	"`created`, `updated`, `styles`"
@@ -145,8 +150,9 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	text := "SELECT " + importColumns + " FROM `_imports` WHERE " + where
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), text, func(rows *sql.Rows) error {
 		i, columns, mapping, samples, separator, above, remarks, styles := &Import{}, "", "", "", "", "", "", ""
+		var encodings string
 		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping,
-			&i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks,
+			&i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks, &i.Encoding, &encodings,
 			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated,
 			&i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
 			&i.Created, &i.Updated, &styles); err != nil {
@@ -161,7 +167,7 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns),
 			json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
 			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks),
-			json.Unmarshal([]byte(styles), &i.styles))
+			json.Unmarshal([]byte(styles), &i.styles), json.Unmarshal([]byte(encodings), &i.Encodings))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
 		for _, text := range i.Mapping.Remarks(i.Columns) {
 			i.Remarks = append(i.Remarks, Remark{text, false})
@@ -235,6 +241,9 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	if err := tenant.Enabled(app, i.Tenant); err != nil {
 		return err
 	}
+	if status == Running && len(i.Encodings) > 0 {
+		return UnknownEncoding(i.Encodings)
+	}
 	if choices.Mapping == nil {
 		choices.Mapping = i.Mapping
 	}
@@ -265,6 +274,16 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has started or ended")
 	}
 	return err
+}
+
+// UnknownEncoding returns the error that a file's encoding, of which there are candidates, must be chosen first.
+func UnknownEncoding(candidates []charset.Candidate) *fault.Error {
+	var choices []string
+	for _, c := range candidates {
+		choices = append(choices, fmt.Sprintf("%s (%s)", c.Encoding, strings.Join(c.Samples, ", ")))
+	}
+	return &fault.Error{Code: fault.UnknownEncoding, Message: "The encoding of the file is not certain. " +
+		"Read it again with the encoding in which these cells are right: " + strings.Join(choices, "; ") + "."}
 }
 
 // columnWarnings returns the number of warnings about columns.

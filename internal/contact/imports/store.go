@@ -15,6 +15,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
@@ -48,6 +49,8 @@ type Source struct {
 	Name     string // of the file
 	Sheet    string // of a workbook, "" for the first one
 	Headings int    // the number of the row that has the columns' names, 0 to look for it
+	Encoding string // of a text, "" to find it out
+	Country  string // where the file comes from, "" for the country of the tenant
 }
 
 // Store reads a file and stores its rows as an import of the tenant, which Check or Start begins. The error is a
@@ -57,12 +60,26 @@ func Store(ctx context.Context, app core.App, tenantID string, source Source, fr
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
 	}
+	source, err := source.Of(app, tenantID)
+	if err != nil {
+		return nil, err
+	}
 	file, err := Open(ctx, app, source, nil, from)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	return file.store(ctx, app, tenantID, Quota)
+}
+
+// Of returns the source with the country of the tenant, unless it has one.
+func (s Source) Of(app core.App, tenantID string) (Source, error) {
+	if s.Country != "" {
+		return s, nil
+	}
+	var err error
+	s.Country, err = tenant.CountryOf(app, tenantID)
+	return s, err
 }
 
 // File is an open file whose headings have been read.
@@ -80,7 +97,8 @@ func Open(ctx context.Context, app core.App, source Source, known []string, from
 		return nil, err
 	}
 	reader, err := sheet.NewReader(ctx, from, app.DataDir(),
-		sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown})
+		sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown,
+			Encoding: source.Encoding, Country: contact.CountryCode(source.Country)})
 	if err != nil {
 		return nil, unreadable(ctx, err)
 	}
@@ -92,6 +110,7 @@ func Open(ctx context.Context, app core.App, source Source, known []string, from
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
+	suggestion.Warnings = append(reader.FileWarnings, suggestion.Warnings...)
 	return &File{reader, suggestion, source.Name}, nil
 }
 
@@ -164,7 +183,7 @@ func (s *storage) begin() error {
 		remarks = append(remarks, Remark{text, true})
 	}
 	var lists []any
-	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks)} {
+	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks), notNil(s.Undecided)} {
 		encoded, err := json.Marshal(list)
 		if err != nil {
 			return err
@@ -176,10 +195,10 @@ func (s *storage) begin() error {
 	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
 			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, " +
-				"`headings`, `created`, `updated`, `columns`, `mapping`, `above`, `remarks`, `bytes`) " +
-				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, length(?9) + length(?11) " +
+				"`headings`, `created`, `updated`, `encoding`, `columns`, `mapping`, `above`, `remarks`, `encodings`, `bytes`) " +
+				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, length(?10) + length(?12) + length(?14) " +
 				"FROM `tenants` WHERE `id` = ?2",
-			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now}, lists...),
+			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now, s.Encoding}, lists...),
 		}}, s.checkQuota(tx)
 	})
 	if err == nil && changed[0] == 0 { // the tenant was deleted while the file arrived

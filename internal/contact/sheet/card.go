@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	"github.com/emersion/go-vcard"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/transform"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
 )
@@ -105,33 +103,19 @@ func decodeValue(property *vcard.Field) (refused string) {
 	if err != nil {
 		return "is not quoted-printable"
 	}
-	var charset transform.Transformer = mixed{}
-	if name := property.Params.Get("CHARSET"); name != "" {
-		switch known := charsetNamed(name); {
-		case known != nil:
-			charset = known.NewDecoder()
-		case !slices.Contains([]string{"utf8", "usascii"}, names.Fold(name)):
-			return fmt.Sprintf("is in the character set %s, which is not supported", Cut(name, maxShown))
+	encoding := charset.UTF8
+	if label := property.Params.Get("CHARSET"); label != "" {
+		var ok bool
+		if _, encoding, ok = charset.Named(label); !ok {
+			return fmt.Sprintf("is in the character set %s, which is not supported", Cut(label, maxShown))
 		}
 	}
-	decoded, _, err := transform.Bytes(charset, raw)
-	if err != nil {
+	property.Value = charset.Result{Encoding: encoding, Broken: "windows-1252"}.Text(raw)
+	if strings.ContainsRune(property.Value, utf8.RuneError) {
 		return "is not in the character set that it names"
 	}
-	property.Value = string(decoded)
 	return ""
 }
-
-// charsetNamed returns the character set with that name if it has one byte per character, nil otherwise.
-func charsetNamed(name string) encoding.Encoding { return charsets()[names.Fold(name)] }
-
-var charsets = sync.OnceValue(func() map[string]encoding.Encoding {
-	named := map[string]encoding.Encoding{}
-	for _, known := range charmap.All {
-		named[names.Fold(fmt.Sprint(known))] = known
-	}
-	return named
-})
 
 // cell returns what the card has for a field. Several addresses or numbers become a list, with the
 // preferred ones first.

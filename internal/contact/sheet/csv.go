@@ -6,28 +6,7 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 )
-
-// utf8Mark is the byte order mark of UTF-8.
-const utf8Mark = "\xef\xbb\xbf"
-
-// newText returns a reader of a text as UTF-8. It is UTF-8, with or without a byte order mark, UTF-16 with
-// one, or Windows-1252.
-func newText(raw *bufio.Reader) (io.Reader, error) {
-	decoder := unicode.BOMOverride(mixed{})
-	// after it, BOMOverride would not check that the rest is UTF-8
-	if mark, err := raw.Peek(len(utf8Mark)); err == nil && string(mark) == utf8Mark {
-		if _, err := raw.Discard(len(utf8Mark)); err != nil {
-			return nil, err
-		}
-		decoder = mixed{}
-	}
-	return transform.NewReader(raw, decoder), nil
-}
 
 // newCSV returns a reader of CSV, and its separator. Its cells are separated by the character that a first line such
 // as "sep=;" names, or by commas, semicolons, tabs or bars: see separatorOf.
@@ -105,27 +84,4 @@ func mostFrequent(line string) (most rune, parts int) {
 		}
 	}
 	return most, counts[most] + 1
-}
-
-// mixed decodes UTF-8, and bytes that are not UTF-8 as Windows-1252, so that a sheet can be read before
-// all of it is known.
-type mixed struct{ transform.NopResetter }
-
-// Transform implements transform.Transformer.
-func (mixed) Transform(dst, src []byte, atEOF bool) (written, read int, err error) {
-	for read < len(src) {
-		if !atEOF && !utf8.FullRune(src[read:]) {
-			return written, read, transform.ErrShortSrc
-		}
-		character, size := utf8.DecodeRune(src[read:])
-		if character == utf8.RuneError && size == 1 {
-			character = charmap.Windows1252.DecodeByte(src[read])
-		}
-		if len(dst)-written < utf8.RuneLen(character) {
-			return written, read, transform.ErrShortDst
-		}
-		written += utf8.EncodeRune(dst[written:], character)
-		read += size
-	}
-	return written, read, nil
 }

@@ -3,6 +3,8 @@ package sheet
 import (
 	"bytes"
 	"fmt"
+
+	"contactbase/internal/charset"
 )
 
 const (
@@ -33,9 +35,6 @@ var otherFormats = []struct {
 	{"{", `"`, "JSON", sendIt},
 }
 
-// byteOrderMarks are at the beginning of a text and show its encoding.
-var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
-
 const sendIt = "send it to the API or to an inbound webhook, or convert it to CSV"
 
 const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" ` +
@@ -44,39 +43,16 @@ const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or
 // recognize returns an error if the file that begins with head cannot be CSV, a workbook or vCards. The error says
 // what the file is, and what to do.
 func recognize(head []byte) error {
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(utf8Mark)))
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(mark)))
 	for _, format := range otherFormats {
 		if !bytes.HasPrefix(text, []byte(format.begin)) || !bytes.Contains(head, []byte(format.has)) {
 			continue
 		}
 		return fmt.Errorf("it is %s: %s", format.name, format.advice)
 	}
-	if bytes.HasPrefix(head, []byte(archive)) {
+	isText := bytes.IndexByte(head, 0) < 0 || markedEncoding(head) != "" || charset.UTF16(head) != ""
+	if isText || bytes.HasPrefix(head, []byte(archive)) {
 		return nil
-	}
-	for _, mark := range byteOrderMarks {
-		if bytes.HasPrefix(head, []byte(mark)) {
-			return nil
-		}
-	}
-	if bytes.IndexByte(head, 0) < 0 {
-		return nil
-	}
-	if isUTF16(head) {
-		return fmt.Errorf("it is UTF-16 without a byte order mark: %s", saveAs)
 	}
 	return fmt.Errorf("it is not a text file: %s", saveAs)
-}
-
-// isUTF16 reports whether the bytes at the even or at the odd places are zero as often as in the
-// UTF-16 of a Latin text.
-func isUTF16(head []byte) bool {
-	zeros := [2]int{}
-	for i, b := range head {
-		if b == 0 {
-			zeros[i%2]++
-		}
-	}
-	few, many := min(zeros[0], zeros[1]), max(zeros[0], zeros[1])
-	return many > len(head)/4 && few < many/8
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/xlsx"
 )
 
@@ -72,7 +73,14 @@ type Reader struct {
 	Headings int      // the number of their row
 	Above    []string // the text of the rows above it
 	Format   Format
+	Encoding string // of a text, by its WHATWG name; "" of a workbook
 
+	FileWarnings []string // about the whole file
+
+	// The encodings that a text may be in, the one by which it is read first, if its encoding is not certain.
+	Undecided []charset.Candidate
+
+	from  *source
 	rows  rowReader
 	ended error // why rows has no more
 	ahead []Row // that were read to find the headings, and to look at the values below them
@@ -98,53 +106,63 @@ type Choice struct {
 	Sheet    string // of a workbook, "" for the first one
 	Headings int    // the number of the row that has the headings, 0 to look for them
 	Known    func(heading string) bool
+	Encoding string // of a text, "" to find it out
+	Country  string // where the file comes from, "" if unknown
 }
 
 // NewReader returns a reader that has read the headings: see Reader.findHeadings. It recognizes a workbook and vCards
 // by their content; of a workbook it keeps a temporary file in the folder. Other files are CSV, see newCSV. The error
 // is for the person who made the file, unless it is an *fs.PathError. Once ctx ends, the reader returns an error.
 func NewReader(ctx context.Context, r io.Reader, folder string, choice Choice) (*Reader, error) {
-	raw := bufio.NewReaderSize(&cancellable{ctx, r}, firstLine)
-	head, err := raw.Peek(firstLine)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if err := recognize(head); err != nil {
-		return nil, err
-	}
-	reader, sheets := &Reader{Format: Workbook}, []string(nil)
-	switch {
-	case bytes.HasPrefix(head, []byte(archive)):
-		var book *xlsx.Reader
-		if book, err = xlsx.Open(ctx, raw, folder, choice.Sheet); err == nil {
-			reader.rows, sheets = workbookRows{book}, book.Sheets
-		}
-	case choice.Sheet != "":
-		return nil, fmt.Errorf("it is not a workbook, so it has no sheet named %q: leave out the sheet", choice.Sheet)
-	case isVCard(head) && choice.Headings != 0:
-		return nil, errors.New("it has vCards, which have no row of headings: do not choose one")
-	default:
-		reader.rows, reader.Format, err = newTextRows(raw, isVCard(head), choice.Known)
-	}
+	from, err := newSource(ctx, r, folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := reader.findHeadings(choice, sheets); err != nil {
+	reader := &Reader{from: from}
+	if err := reader.open(folder, choice); err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
 	return reader, nil
 }
 
-// newTextRows returns a reader of vCards or CSV, and the format in which refused rows are written.
-func newTextRows(raw *bufio.Reader, isCards bool, known func(heading string) bool) (rowReader, Format, error) {
-	text, err := newText(raw)
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case isCards:
-		return newCardRows(text), CSV, nil
+// open finds out what the file is, and reads its headings.
+func (r *Reader) open(folder string, choice Choice) error {
+	raw := bufio.NewReaderSize(r.from, firstLine)
+	head, err := raw.Peek(firstLine)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return newCSV(text, known)
+	if err := recognize(head); err != nil {
+		return err
+	}
+	sheets := []string(nil)
+	switch isCards := isVCard(head); {
+	case bytes.HasPrefix(head, []byte(archive)):
+		book, err := xlsx.Open(r.from.ctx, raw, folder, choice.Sheet)
+		if err != nil {
+			return err
+		}
+		r.Format, r.rows, sheets = Workbook, workbookRows{book}, book.Sheets
+	case choice.Sheet != "":
+		return fmt.Errorf("it is not a workbook, so it has no sheet named %q: leave out the sheet", choice.Sheet)
+	case isCards && choice.Headings != 0:
+		return errors.New("it has vCards, which have no row of headings: do not choose one")
+	default:
+		text, err := r.newText(head, choice)
+		if err != nil {
+			return err
+		}
+		if isCards { // refused rows are written as CSV
+			r.Format, r.rows = CSV, newCardRows(text)
+			break
+		}
+		rows, separator, err := newCSV(text, choice.Known)
+		if err != nil {
+			return err
+		}
+		r.Format, r.rows = separator, rows
+	}
+	return r.findHeadings(choice, sheets)
 }
 
 // workbookRows reads the rows of a workbook.
@@ -159,21 +177,13 @@ func (w workbookRows) Read() (Row, error) {
 	return Row{Cells: cells, Number: number}, err
 }
 
-// cancellable reads until ctx ends.
-type cancellable struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (c *cancellable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.Reader.Read(p)
-}
-
 // Close ends reading.
-func (r *Reader) Close() error { return r.rows.Close() }
+func (r *Reader) Close() error {
+	if r.rows == nil {
+		return r.from.Close()
+	}
+	return errors.Join(r.rows.Close(), r.from.Close())
+}
 
 // Read returns the next row, and io.EOF after the last one. After an error, do not call Read again.
 func (r *Reader) Read() (Row, error) {

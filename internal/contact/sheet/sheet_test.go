@@ -82,6 +82,8 @@ func TestReader(t *testing.T) {
 		"both":             "\uFEFF" + encoded(semicolons, charmap.Windows1252.NewEncoder()),
 		"UTF-16LE, tabs":   encoded("name\tcompany\r\nZoë\tFünf; Söhne\r\nAda\t\r\n", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder()),
 		"UTF-16BE":         encoded(semicolons, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder()),
+		"without a mark":   encoded(semicolons, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder()),
+		"Mac Roman":        encoded(semicolons, charmap.Macintosh.NewEncoder()),
 		"sep=":             "sep=|\r\nname|company\r\nZoë|Fünf; Söhne\r\nAda|\r\n",
 		"blank cells":      " name ,company,\nZoë,Fünf; Söhne, ,\n\nAda,,,\n",
 		"quoted separator": "\"name\";\"company\"\nZoë;\"Fünf; Söhne\"\nAda;\n",

@@ -40,8 +40,8 @@ func propertyOf(name string) string {
 
 // isVCard reports whether a file that begins with head is an address book (vCard 2.1 to 4.0).
 func isVCard(head []byte) bool {
-	for _, mark := range byteOrderMarks {
-		head = bytes.TrimPrefix(head, []byte(mark))
+	for _, known := range marks {
+		head = bytes.TrimPrefix(head, []byte(known.mark))
 	}
 	const begin = "BEGIN:VCARD"
 	head = bytes.TrimSpace(bytes.ReplaceAll(head[:min(len(head), 4*len(begin))], []byte{0}, nil)) // zeros are in UTF-16

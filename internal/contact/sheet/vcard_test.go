@@ -60,7 +60,13 @@ func TestCards(t *testing.T) {
 		"quoted-printable without a character set": {card("FN;QUOTED-PRINTABLE:J=F6rg =C3=84lv"), map[string]string{"name": "Jörg Älv"}},
 		"quoted-printable in several lines":        {card("FN;ENCODING=QUOTED-PRINTABLE:Ann=0D=0A=", "Reed"), map[string]string{"name": "Ann\r\nReed"}},
 		"an unknown character set": {
-			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=83"), map[string]string{"refused": "the FN of the card is in the character set SHIFT_JIS, which is not supported: export it again as vCard 3.0"},
+			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=EBCDIC:=83"), map[string]string{"refused": "the FN of the card is in the character set EBCDIC, which is not supported: export it again as vCard 3.0"},
+		},
+		"Japanese": {
+			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=8ER=93c"), map[string]string{"name": "山田"},
+		},
+		"not in its character set": {
+			card("FN;ENCODING=QUOTED-PRINTABLE;CHARSET=SHIFT_JIS:=83"), map[string]string{"refused": "the FN of the card is not in the character set that it names: export it again as vCard 3.0"},
 		},
 		"damaged quoted-printable": {
 			card("FN;ENCODING=QUOTED-PRINTABLE:a\x01"), map[string]string{"refused": "the FN of the card is not quoted-printable: export it again as vCard 3.0"},

@@ -76,6 +76,7 @@ const (
 	ErrorCodeTooManyRotations       ErrorCode = "too_many_rotations"
 	ErrorCodeUnauthorized           ErrorCode = "unauthorized"
 	ErrorCodeUnavailable            ErrorCode = "unavailable"
+	ErrorCodeUnknownEncoding        ErrorCode = "unknown_encoding"
 	ErrorCodeUnreplicated           ErrorCode = "unreplicated"
 	ErrorCodeUnsupportedMediaType   ErrorCode = "unsupported_media_type"
 	ErrorCodeValidationFailed       ErrorCode = "validation_failed"
@@ -136,6 +137,7 @@ type BatchError struct {
 	// |---|---|---|
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+	// | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
 	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
 	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
@@ -346,6 +348,7 @@ type EntityTag = string
 // |---|---|---|
 // | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 // | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+// | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
 // | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
 // | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 // | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
@@ -378,6 +381,7 @@ type ErrorDetail struct {
 	// |---|---|---|
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+	// | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
 	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
 	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
