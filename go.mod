@@ -34,6 +34,7 @@ require (
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/tidwall/gjson v1.20.2
 	github.com/tmaxmax/go-sse v0.12.0
+	github.com/wlynxg/chardet v1.0.5
 	github.com/xuri/excelize/v2 v2.11.1
 	github.com/yuin/goldmark v1.8.7
 	go.yaml.in/yaml/v4 v4.0.0
@@ -103,7 +104,6 @@ require (
 	github.com/tidwall/pretty v1.3.0 // indirect
 	github.com/tiendc/go-deepcopy v1.7.2 // indirect
 	github.com/wasilibs/go-re2 v1.3.0 // indirect
-	github.com/wlynxg/chardet v1.0.5 // indirect
 	github.com/xuri/efp v0.0.3-0.20260924042702-217b81952dec // indirect
 	github.com/xuri/nfp v0.0.2-0.20250530014748-2ddeb826f9a9 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect

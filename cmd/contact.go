@@ -44,11 +44,19 @@ func contactExport(app core.App) *cobra.Command {
 		Short: "Write a tenant's contacts to an Excel workbook (.xlsx), " +
 			"vCards (.vcf) or a CSV file, or as CSV to standard output with -",
 		Example: "  contactbase contact export Acme contacts.xlsx\n" +
+			"  contactbase contact export Acme contacts.csv --for data\n" +
 			"  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 	}
 	given := command.Flags().StringArray("filter", nil,
 		"an API filter, such as q=lovelace, company=Acme or updatedSince=2026-01-31T00:00:00Z")
+	purpose := command.Flags().String("for", sheet.Purposes[0], "write CSV for a spreadsheet, whose formulas are "+
+		"defused with an apostrophe, or as data for another program, unchanged")
+	choices(command, "for", sheet.Purposes)
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {
+		format, ok := sheet.FormatOf(args[1]).For(*purpose)
+		if !ok {
+			return fmt.Errorf("--for must be %s", alternatives(sheet.Purposes))
+		}
 		query, err := parseFilters(app, *given)
 		if err != nil {
 			return err
@@ -64,7 +72,7 @@ func contactExport(app core.App) *cobra.Command {
 		}
 		var contacts int
 		export := func(to io.Writer) (err error) {
-			contacts, err = sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, sheet.FormatOf(args[1]), to)
+			contacts, err = sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, format, to)
 			return err
 		}
 		if args[1] == "-" {

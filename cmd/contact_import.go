@@ -36,19 +36,21 @@ type importing struct {
 func contactImport(app core.App) *cobra.Command {
 	i := &importing{app: app}
 	command := &cobra.Command{
-		Use:   "import TENANT FILE",
+		Use:   "import TENANT FILE...",
 		Short: "Create and update contacts from a CSV file, an Excel workbook or vCards",
 		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes " +
 			"column headings in seven languages. It prints the mapping before it writes anything, and stops at " +
 			"an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes nothing. " +
-			"If the command is killed, the server finishes the import.",
+			"If the command is killed, the server finishes the import. Several files must be vCards. " +
+			"- is standard input.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --country DE " +
-			"--column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
-		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
+			"--column 'Betrieb=company' --column 'Notes=' --refused refused.csv\n" +
+			"  contactbase contact import Acme *.vcf",
+		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1:]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 1 {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -80,23 +82,25 @@ func contactImport(app core.App) *cobra.Command {
 	return command
 }
 
-func (i *importing) run(command *cobra.Command, tenantName, name string) error {
+func (i *importing) run(command *cobra.Command, tenantName string, names []string) error {
 	owner, err := tenant.Find(i.app, tenantName)
 	if err != nil {
 		return err
 	}
-	source, err := os.Open(name)
+	i.source.Name, i.source.Country = filepath.Base(names[0]), i.choices.Country
+	if i.source, err = i.source.Of(i.app, owner.Id); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := i.checkRefused(name); err != nil {
+			return fmt.Errorf("--refused: %w", err)
+		}
+	}
+	source, err := i.open(command, names)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = source.Close() }()
-	if err := i.checkRefused(source); err != nil {
-		return fmt.Errorf("--refused: %w", err)
-	}
-	i.source.Name, i.source.Country = filepath.Base(name), i.choices.Country
-	if i.source, err = i.source.Of(i.app, owner.Id); err != nil {
-		return err
-	}
 	file, err := imports.Open(command.Context(), i.app, i.source, i.named(), source)
 	if err != nil {
 		return withoutCode(err)
@@ -126,6 +130,19 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	return i.follow(command, stored.ID)
 }
 
+// open returns the file to import: standard input for "-", and several files of vCards as one.
+func (i *importing) open(command *cobra.Command, names []string) (io.ReadCloser, error) {
+	if len(names) > 1 {
+		encoding := i.source.Encoding
+		i.source.Encoding = "" // that of the joined file
+		return sheet.JoinCards(command.Context(), names, i.app.DataDir(), encoding, i.source.Country)
+	}
+	if names[0] == "-" {
+		return io.NopCloser(command.InOrStdin()), nil
+	}
+	return os.Open(names[0])
+}
+
 // named returns the columns that --column names.
 func (i *importing) named() (columns []string) {
 	for _, pair := range i.columns {
@@ -136,8 +153,8 @@ func (i *importing) named() (columns []string) {
 }
 
 // checkRefused returns an error if the rejected rows could not be written after the import.
-func (i *importing) checkRefused(source *os.File) error {
-	if i.refused == "" {
+func (i *importing) checkRefused(source string) error {
+	if i.refused == "" || source == "-" {
 		return nil
 	}
 	_, absent := os.Stat(i.refused)
@@ -155,7 +172,7 @@ func (i *importing) checkRefused(source *os.File) error {
 	if err != nil {
 		return err
 	}
-	if read, err := source.Stat(); err != nil || os.SameFile(there, read) {
+	if read, err := os.Stat(source); err != nil || os.SameFile(there, read) {
 		return errors.Join(err, fmt.Errorf("%s is the file to import; choose another one", i.refused))
 	}
 	return nil

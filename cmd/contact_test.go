@@ -157,6 +157,31 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
+// A file has at most 1,000 columns, of which 200 are imported. It may be standard input.
+func TestImportOfManyColumns(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.Tenant(t, app, "Acme")
+	for columns, want := range map[int]string{999: "", 1_000: "more than 1000 cells"} {
+		command := NewContactCommand(app)
+		command.SetArgs([]string{"import", "Acme", "-", "--ignoreUnknown"})
+		command.SetIn(strings.NewReader("email" + strings.Repeat(",Property", columns) + "\nada@example.com\n"))
+		command.SetOut(io.Discard)
+		command.SetErr(io.Discard)
+		if err := command.Execute(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d columns: %v", columns, err)
+		}
+	}
+	command := NewContactCommand(app)
+	command.SetArgs([]string{"import", "Acme", "-"})
+	command.SetIn(strings.NewReader("name" + strings.Repeat(",email", 200) + "\nAda\n"))
+	command.SetOut(io.Discard)
+	command.SetErr(io.Discard)
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "at most 200 can be imported") {
+		t.Errorf("201 columns: %v", err)
+	}
+}
+
 // The encoding of a file that may be in several ones must be chosen: a dry run shows samples, and nothing is imported.
 func TestImportAsksForTheEncoding(t *testing.T) {
 	t.Parallel()

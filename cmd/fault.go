@@ -16,14 +16,15 @@ import (
 )
 
 // exactArgs returns an error if the arguments are not exactly those that the command's Use names, such as "create
-// TENANT URL" or "backup [NAME]".
+// TENANT URL", "backup [NAME]" or "import TENANT FILE...".
 func exactArgs(command *cobra.Command, args []string) error {
 	usage := "usage: " + command.UseLine()
 	names := strings.Fields(command.Use)[1:]
 	if flag := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "-") }); flag >= 0 {
 		names = names[:flag]
 	}
-	if len(args) > len(names) {
+	isOpen := strings.HasSuffix(command.Use, "...")
+	if len(args) > len(names) && !isOpen {
 		return fmt.Errorf("unknown argument %q; %s", args[len(names)], usage)
 	}
 	if len(args) < len(names) && !strings.HasPrefix(names[len(args)], "[") {

@@ -76,20 +76,35 @@ function importContacts() {
                 t.div(
                     { className: "field" },
                     t.label({ htmlFor: id }, "File"),
-                    t.input({ id, type: "file", accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
+                    t.input({ id, type: "file", multiple: true, accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB."),
+                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB. You can choose several files of vCards."),
             ),
             ...partFields(data),
         ],
         run: async () => {
-            const file = input?.files?.[0];
-            if (!file) {
+            const files = [...(input?.files || [])];
+            if (!files.length) {
                 throw new Error("Choose a file.");
             }
-            await uploadFile(file, chosenTenant(data), data);
+            await uploadFile(joinFiles(files), chosenTenant(data), data);
         },
     });
+}
+
+/**
+ * One file, also for several ones with vCards.
+ *
+ * @param {File[]} files
+ */
+function joinFiles(files) {
+    if (files.length === 1) {
+        return files[0];
+    }
+    if (files.some(({ name }) => !name.toLowerCase().endsWith(".vcf"))) {
+        throw new Error("Choose one file, or several with vCards (.vcf).");
+    }
+    return new File(files.flatMap((file) => [file, "\n"]), files[0].name, { type: "text/vcard" });
 }
 
 /**
@@ -165,13 +180,13 @@ function exportContacts() {
         submit: "Export",
         content: () => [
             tenantField(data),
-            selectField("Format", data, "format", () => [["xlsx", "Excel workbook (.xlsx)"], ["csv", "CSV"], ["vcf", "vCards (.vcf), without custom fields"]], {
-                help: "In CSV, cells that begin with +, -, = or @ get an apostrophe, phone numbers too, because spreadsheets would run them as formulas. An import removes it.",
+            selectField("Format", data, "format", () => [["xlsx", "Excel workbook (.xlsx)"], ["csv", "CSV for spreadsheets"], ["data", "CSV for programs"], ["vcf", "vCards (.vcf)"]], {
+                help: "In CSV for spreadsheets, cells that begin with +, -, = or @ get an apostrophe, but not phone numbers, because spreadsheets would run them as formulas. An import removes it. CSV for programs has all cells unchanged.",
             }),
             textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),
             textField("Updated since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],
-        run: async () => loadSheet("/contacts/export", { tenant: chosenTenant(data), format: data.format, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }),
+        run: async () => loadSheet("/contacts/export", { tenant: chosenTenant(data), ...(data.format === "data" ? { format: "csv", for: "data" } : { format: data.format }), q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }),
     });
 }
 

@@ -39,7 +39,7 @@ var (
 var decoders = map[string]string{
 	"TestHostileCSV": `
 		internal/contact/sheet.NewReader internal/contact/sheet.Known internal/charset.Guess
-		internal/charset.Survey.Read internal/charset.Result.NewReader internal/charset.Result.Text internal/charset.UTF16
+		internal/charset.Named internal/charset.mixed.Transform internal/charset.Survey.Result internal/charset.Survey.Read internal/charset.Result.NewReader internal/charset.Result.Text internal/charset.UTF16
 		internal/contact/sheet.Cut internal/contact/sheet.Trim internal/contact/sheet.Pad
 	`,
 	"TestHostileWorkbooks": `
@@ -103,6 +103,7 @@ var decoders = map[string]string{
 	"choices of a person, at most one for each of 200 columns": `
 		internal/contact/sheet.Suggestion.Choose internal/contact/sheet.Mapping.Remarks
 		internal/contact/sheet.Mapping.Value internal/contact/sheet.Mapping.Ignored internal/contact/sheet.FormatOf
+		internal/contact/sheet.Format.For internal/contact/sheet.JoinCards
 	`,
 	"what a function with hostile inputs has read or reads": `
 		internal/contact/imports.Open internal/contact/imports.Store internal/contact/search.Advisor.Match

@@ -167,8 +167,14 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 			"format": {Code: fault.CodeInvalidValue, Message: "must be csv, xlsx or vcf"},
 		})
 	}
-	values.Del("tenant")
-	values.Del("format")
+	if format, ok = format.For(values.Get("for")); !ok {
+		return fault.InvalidParameters(fault.Fields{
+			"for": {Code: fault.CodeInvalidValue, Message: "must be spreadsheet or data"},
+		})
+	}
+	for _, name := range []string{"tenant", "format", "for"} {
+		values.Del(name)
+	}
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err

@@ -80,8 +80,12 @@ func TestImportAndExport(t *testing.T) {
 	}
 
 	exported := admin.Do("GET", "/api/integrations/contacts/export?tenant="+f.tenant+"&q=ada", "")
-	if !strings.Contains(string(exported.Body), ",'=Ada,ada@example.com,'+49301234,") || !strings.Contains(exported.Header.Get("Content-Disposition"), ".csv") {
+	if !strings.Contains(string(exported.Body), ",'=Ada,ada@example.com,+49301234,") || !strings.Contains(exported.Header.Get("Content-Disposition"), ".csv") {
 		t.Errorf("exported are %s", exported.Body)
+	}
+	data := admin.Do("GET", "/api/integrations/contacts/export?for=data&tenant="+f.tenant, "")
+	if !strings.HasPrefix(string(data.Body), `"id",name,`) || !strings.Contains(string(data.Body), ",=Ada,ada@example.com,+49301234,") {
+		t.Errorf("an export for programs is %q", data.Body)
 	}
 	if none := admin.Do("GET", "/api/integrations/contacts/export?tenant="+f.tenant+"&q=grace", ""); strings.Count(string(none.Body), "\n") != 1 {
 		t.Errorf("exported are %s", none.Body)
@@ -252,6 +256,7 @@ func TestImportsThatAreRefused(t *testing.T) {
 		{"GET", importsPath + "/unknown/refused", "", http.StatusNotFound},
 		{"GET", "/api/integrations/contacts/export?tenant=unknown", "", http.StatusNotFound},
 		{"GET", "/api/integrations/contacts/export?tenant=" + f.tenant + "&sort=x", "", http.StatusBadRequest},
+		{"GET", "/api/integrations/contacts/export?tenant=" + f.tenant + "&for=excel", "", http.StatusBadRequest},
 	} {
 		if got := admin.Do(c.method, c.path, c.body, "Content-Type", "text/csv"); got.Status != c.status {
 			t.Errorf("%s %s gives %d %.200s", c.method, c.path, got.Status, got.Body)

@@ -860,6 +860,12 @@ export interface paths {
                  * @example xlsx
                  */
                 format?: "csv" | "xlsx" | "vcf";
+                /**
+                 * @description What reads the CSV file. For a spreadsheet, cells that it would run as a formula begin with an apostrophe. For `data`, no
+                 *     cell is changed, and there is no byte order mark.
+                 * @example data
+                 */
+                for?: "spreadsheet" | "data";
             };
             header?: {
                 /**
@@ -3989,6 +3995,20 @@ export interface components {
             };
         };
         /**
+         * @description `unknown_encoding`: the encoding of the file is not certain; upload it again with `encoding`. `invalid_json`: the body is
+         *     not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not valid UTF-8; `fields` names the
+         *     parameter, or `path` for the URL path.
+         */
+        ImportNotStarted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
          * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
          *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
@@ -5771,6 +5791,12 @@ export interface operations {
                  * @example xlsx
                  */
                 format?: "csv" | "xlsx" | "vcf";
+                /**
+                 * @description What reads the CSV file. For a spreadsheet, cells that it would run as a formula begin with an apostrophe. For `data`, no
+                 *     cell is changed, and there is no byte order mark.
+                 * @example data
+                 */
+                for?: "spreadsheet" | "data";
             };
             header?: {
                 /**
@@ -6146,7 +6172,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalid"];
+            400: components["responses"]["ImportNotStarted"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];

@@ -96,9 +96,17 @@ func Open(ctx context.Context, app core.App, source Source, known []string, from
 	if err != nil {
 		return nil, err
 	}
+	custom, err := contact.CustomFields(app)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, field := range custom {
+		names = append(names, field.GetName())
+	}
 	reader, err := sheet.NewReader(ctx, from, app.DataDir(),
 		sheet.Choice{Sheet: source.Sheet, Headings: source.Headings, Known: isKnown,
-			Encoding: source.Encoding, Country: contact.CountryCode(source.Country)})
+			Encoding: source.Encoding, Country: contact.CountryCode(source.Country), Custom: names})
 	if err != nil {
 		return nil, unreadable(ctx, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/emersion/go-vcard"
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/charset"
 	"contactbase/internal/contact"
@@ -20,8 +21,14 @@ import (
 
 const quotedPrintable = "QUOTED-PRINTABLE"
 
-// productID marks the cards that an export writes. Their semicolons have no backslash.
-const productID = "-//Contactbase//Contacts//EN"
+// productID marks the cards that an export writes, and oldProductID those of 1.0, whose semicolons have no backslash.
+const (
+	productID    = "-//Contactbase//Contacts 2//EN"
+	oldProductID = "-//Contactbase//Contacts//EN"
+)
+
+// noUID begins the UID of a contact without an external id: every card should have one.
+const noUID = "urn:contactbase:"
 
 // noName is the N of a contact without a name. Its FN, which every card must have, is the email address.
 const noName = ";;;;"
@@ -30,7 +37,8 @@ const noName = ";;;;"
 type card struct{ vcard.Card }
 
 // parseCard parses the properties between the first and the last line of a card, or returns why they cannot be read.
-func parseCard(properties string) (parsed card, refused string, err error) {
+// guess returns the encoding of a value that does not name it.
+func parseCard(properties string, guess func(raw []byte) string) (parsed card, refused string, err error) {
 	parsed.Card, err = vcard.NewDecoder(strings.NewReader("BEGIN:VCARD\n" + properties + "END:VCARD\n")).Decode()
 	if err != nil {
 		return card{}, fmt.Sprintf("the card is damaged (%s): export it again as vCard 3.0",
@@ -38,7 +46,7 @@ func parseCard(properties string) (parsed card, refused string, err error) {
 	}
 	for name, found := range parsed.Card {
 		for _, property := range found {
-			if why := decodeValue(property); why != "" {
+			if why := decodeValue(property, guess); why != "" {
 				return card{}, fmt.Sprintf("the %s of the card %s: export it again as vCard 3.0", name, why), nil
 			}
 		}
@@ -50,7 +58,8 @@ func parseCard(properties string) (parsed card, refused string, err error) {
 var withoutDelimiters = strings.NewReplacer(":", "", ";", "", `\`, "")
 
 // withNamedParameters returns the line of a property with a name for each parameter, and without quotation marks.
-// Version 2.1 has unnamed types.
+// Version 2.1 has unnamed types. It doubles the backslashes of the value, so that the library leaves its escapes, of
+// which it knows only some.
 func withNamedParameters(line string) string {
 	end := headLength(line)
 	parts := strings.Split(unquoted(line[:end]), ";")
@@ -59,7 +68,7 @@ func withNamedParameters(line string) string {
 			parts[i+1] = vcard.ParamType + "=" + part
 		}
 	}
-	return strings.Join(parts, ";") + line[end:]
+	return strings.Join(parts, ";") + strings.ReplaceAll(line[end:], `\`, `\\`)
 }
 
 // headLength returns the length of what is before the value of a property, with the colon that ends it: the first one
@@ -95,7 +104,7 @@ func unquoted(head string) string {
 }
 
 // decodeValue replaces a quoted-printable value with its text, or returns why it cannot be read.
-func decodeValue(property *vcard.Field) (refused string) {
+func decodeValue(property *vcard.Field, guess func(raw []byte) string) (refused string) {
 	if !property.Params.HasType(quotedPrintable) && !strings.EqualFold(property.Params.Get("ENCODING"), quotedPrintable) {
 		return ""
 	}
@@ -103,14 +112,17 @@ func decodeValue(property *vcard.Field) (refused string) {
 	if err != nil {
 		return "is not quoted-printable"
 	}
-	encoding := charset.UTF8
+	encoding, broken := charset.UTF8, ""
+	if !utf8.Valid(raw) {
+		broken = guess(raw)
+	}
 	if label := property.Params.Get("CHARSET"); label != "" {
 		var ok bool
 		if _, encoding, ok = charset.Named(label); !ok {
 			return fmt.Sprintf("is in the character set %s, which is not supported", Cut(label, maxShown))
 		}
 	}
-	property.Value = charset.Result{Encoding: encoding, Broken: "windows-1252"}.Text(raw)
+	property.Value = charset.Result{Encoding: encoding, Broken: broken}.Text(raw)
 	if strings.ContainsRune(property.Value, utf8.RuneError) {
 		return "is not in the character set that it names"
 	}
@@ -127,7 +139,15 @@ func (c card) cell(field string) string {
 		return c.components(property)[0] // before the department
 	case contact.Email, contact.Phone:
 		return c.list(property)
+	case contact.ExternalID:
+		if uid := c.text(property); !strings.HasPrefix(uid, noUID) {
+			return uid
+		}
+		return ""
 	default:
+		if contact.FieldNamed(field) == nil { // white space can be a part of its value
+			return c.unescape(c.Value(property))
+		}
 		return c.text(property)
 	}
 }
@@ -141,6 +161,9 @@ func (c card) name() string {
 		parts := append(c.components(vcard.FieldName), "", "", "") // family; given; additional
 		name = names.Join([3]string{parts[1], parts[2], parts[0]})
 	}
+	if name == "" {
+		name = c.parts(vcard.FieldNickname, ',')[0]
+	}
 	return name
 }
 
@@ -151,31 +174,59 @@ func (c card) isGroup() bool {
 		c.list(vcard.FieldEmail) == "" && c.list(vcard.FieldTelephone) == ""
 }
 
-func (c card) isOurs() bool { return c.Value(vcard.FieldProductID) == productID }
+func (c card) isOurs() bool { return c.isOld() || c.Value(vcard.FieldProductID) == productID }
 
-// remaining are the escapes that the decoder leaves.
-var remaining = strings.NewReplacer(`\;`, ";", `\:`, ":", `\N`, "\n")
+func (c card) isOld() bool { return c.Value(vcard.FieldProductID) == oldProductID }
 
 // plain returns the text of a value.
-func (c card) plain(value string) string {
-	if !c.isOurs() {
-		value = remaining.Replace(value)
+func (c card) plain(value string) string { return strings.TrimSpace(c.unescape(value)) }
+
+// unescape returns the text of a value with its white space.
+func (c card) unescape(value string) string {
+	var text strings.Builder
+	for {
+		before, rest, found := strings.Cut(value, `\`)
+		text.WriteString(before)
+		if !found || rest == "" {
+			text.WriteString(value[len(before):])
+			return text.String()
+		}
+		switch next := rest[0]; {
+		case next == 'n' || next == 'N':
+			text.WriteByte('\n')
+		case next == 'r' && c.isOurs():
+			text.WriteByte('\r')
+		case strings.IndexByte(`\,;:`, next) >= 0:
+			text.WriteByte(next)
+		default:
+			text.WriteString(`\` + rest[:1])
+		}
+		value = rest[1:]
 	}
-	return strings.TrimSpace(value)
 }
+
+// escaper writes the texts of values so that unescape, and other programs, read them.
+var escaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, ",", `\,`, ";", `\;`)
 
 // text returns the text of the first property with that name, "" for none.
 func (c card) text(name string) string { return c.plain(c.Value(name)) }
 
 // components returns the texts of a value in parts, at least one.
-func (c card) components(name string) (texts []string) {
-	value := c.Value(name)
-	if c.isOurs() {
-		return []string{value}
+func (c card) components(name string) []string {
+	if c.isOld() {
+		return []string{c.plain(c.Value(name))}
 	}
-	start := 0
-	for i := range len(value) {
-		if value[i] == ';' && (i == 0 || value[i-1] != '\\') {
+	return c.parts(name, ';')
+}
+
+// parts returns the texts of a value that a character separates, at least one.
+func (c card) parts(name string, separator byte) (texts []string) {
+	value, start := c.Value(name), 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case separator:
 			texts = append(texts, c.plain(value[start:i]))
 			start = i + 1
 		}
@@ -236,26 +287,55 @@ func rank(has func(kind string) bool) int {
 }
 
 // cardWriter writes contacts as vCard 3.0, which all address books read.
-type cardWriter struct{ out *bufio.Writer }
+type cardWriter struct {
+	out    *bufio.Writer
+	custom []core.Field
+}
 
 // WriteContact writes the card of a contact.
 func (w cardWriter) WriteContact(c *contact.Contact) error {
-	written := vcard.Card{}
-	written.SetValue(vcard.FieldVersion, "3.0")
-	written.SetValue(vcard.FieldProductID, productID)
-	written.SetValue(idProperty, c.ID)
-	written.SetName(&vcard.Name{GivenName: c.Name})
-	written.SetValue(vcard.FieldFormattedName, c.Email)
+	write := func(property, value string) {
+		_, _ = w.out.WriteString(property + ":" + value + "\r\n") // the error remains until Close
+	}
+	write(beginProperty, "VCARD")
+	write(vcard.FieldVersion, "3.0")
+	write(vcard.FieldProductID, productID)
+	write(idProperty, c.ID)
+	write(vcard.FieldName, ";"+escaper.Replace(c.Name)+";;;")
 	for _, field := range contact.Fields {
-		if value := field.Value(c); value != "" {
-			written.SetValue(propertyOf(field.Name), value)
+		property, value := propertyOf(field.Name), field.Value(c)
+		switch {
+		case property == vcard.FieldFormattedName:
+			value = cmp.Or(value, c.Email)
+		case property == vcard.FieldUID && value == "":
+			value = noUID + c.ID
+		case value == "":
+			continue
+		}
+		write(property, escaper.Replace(value))
+	}
+	for _, field := range w.custom {
+		cell, err := cellOf(field, customValue(c, field.GetName()))
+		if err != nil {
+			return fmt.Errorf("writing the field %s of the contact %s: %w", field.GetName(), c.ID, err)
+		}
+		if cell != "" {
+			write(propertyOf(field.GetName()), escaper.Replace(cell))
 		}
 	}
-	if err := vcard.NewEncoder(w.out).Encode(written); err != nil {
-		return fmt.Errorf("writing the contact %s: %w", c.ID, err)
+	write(endProperty, "VCARD")
+	return nil
+}
+
+// customValue returns the value of a custom field, nil for none.
+func customValue(c *contact.Contact, name string) any {
+	for _, custom := range c.Custom {
+		if custom.Name == name {
+			return custom.Value
+		}
 	}
 	return nil
 }
 
-// Close completes the file.
+// Close completes the file, and returns the first error of any write.
 func (w cardWriter) Close() error { return w.out.Flush() }

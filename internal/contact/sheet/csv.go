@@ -6,17 +6,57 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 )
 
-// newCSV returns a reader of CSV, and its separator. Its cells are separated by the character that a first line such
-// as "sep=;" names, or by commas, semicolons, tabs or bars: see separatorOf.
-func newCSV(text io.Reader, known func(heading string) bool) (*csvRows, Format, error) {
-	decoded := bufio.NewReaderSize(text, maxRow)
-	separator, err := separatorOf(decoded, known)
+// exactBegin begins a CSV file that an export for programs wrote: its first heading is quoted, unlike the others, which
+// no other program does. So its cells have no escapes.
+const exactBegin = `"` + contact.ID + `",` + names.Name + `,`
+
+// openCSV makes r read CSV. Its cells are separated by the character that a first line such as "sep=;" names, or by
+// commas, semicolons, tabs or bars: see separatorOf. Quotation marks in quoted cells are doubled. They have a backslash
+// if a cell would end too early otherwise, and none is doubled in any cell.
+func (r *Reader) openCSV(known func(heading string) bool) error {
+	mayBackslash, err := r.from.contains(`\"`)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	return &csvRows{in: decoded, separator: []byte(string(separator))}, Format(separator), nil
+	rows, err := r.newCSV(known)
+	if err != nil || !mayBackslash || rows.exact {
+		return err
+	}
+	for rows.backslash = true; err == nil && !rows.isDoubled; {
+		_, err = rows.Read()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	isBackslash := rows.isEscaped && !rows.isDoubled
+	if isBackslash {
+		r.FileWarnings = append(r.FileWarnings, `a quotation mark behind a backslash (\") is read as one within the cell`)
+	}
+	rows, err = r.newCSV(known)
+	if err == nil {
+		rows.backslash = isBackslash
+	}
+	return err
+}
+
+// newCSV makes r read CSV from its first line.
+func (r *Reader) newCSV(known func(heading string) bool) (*csvRows, error) {
+	text, err := r.text()
+	if err != nil {
+		return nil, err
+	}
+	decoded := bufio.NewReaderSize(text, maxRow)
+	head, _ := decoded.Peek(len(exactBegin))
+	r.exact = string(head) == exactBegin
+	separator, err := separatorOf(decoded, known)
+	rows := &csvRows{in: decoded, separator: []byte(string(separator)), exact: r.exact}
+	r.Format, r.rows = Format(separator), rows
+	return rows, err
 }
 
 // separatorOf returns the separator of the cells, and skips a first line that names it. It is the one that splits one

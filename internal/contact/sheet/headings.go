@@ -83,10 +83,12 @@ func (r *Reader) take(at int) error {
 // tellApart makes the second of two columns with the heading "Email" "Email#2", or the first number after it
 // that no column has.
 func tellApart(columns []string) {
+	taken, last := map[string]bool{}, map[string]int{}
 	for i, name := range columns {
-		for n := 2; name != "" && slices.Contains(columns[:i], columns[i]); n++ {
-			columns[i] = name + "#" + strconv.Itoa(n)
+		for n := max(last[name], 1) + 1; name != "" && taken[columns[i]]; n++ {
+			columns[i], last[name] = name+"#"+strconv.Itoa(n), n
 		}
+		taken[columns[i]] = true
 	}
 }
 

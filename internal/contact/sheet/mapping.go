@@ -289,6 +289,9 @@ func (m Mapping) check(app core.App, columns int) error {
 	if len(m) != columns {
 		return invalidMapping(fmt.Sprintf("must have one entry for each of the %d columns", columns))
 	}
+	if imported := len(m) - len(m.Ignored(make([]string, columns))); imported > maxImported {
+		return invalidMapping(fmt.Sprintf("has fields for %d columns; at most %d can be imported", imported, maxImported))
+	}
 	for i, target := range m {
 		if target == "" {
 			continue

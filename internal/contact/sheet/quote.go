@@ -11,10 +11,12 @@ import (
 type csvWriter struct {
 	out       *bufio.Writer
 	separator rune
+	exact     bool // whether it writes what a reader takes for an exact file
+	begun     bool
 }
 
 func newCSVWriter(w io.Writer, separator rune) *csvWriter {
-	return &csvWriter{bufio.NewWriter(w), separator}
+	return &csvWriter{out: bufio.NewWriter(w), separator: separator}
 }
 
 // Write writes a row.
@@ -23,7 +25,9 @@ func (w *csvWriter) Write(cells []string) error {
 		if i > 0 {
 			_, _ = w.out.WriteRune(w.separator) // the error remains until the end of the row
 		}
-		if strings.ContainsAny(cell, separators+"\"\r\n") || strings.HasPrefix(cell, " ") {
+		isMark := w.exact && !w.begun // see exactBegin
+		w.begun = true
+		if isMark || strings.ContainsAny(cell, separators+"\"\r\n") || strings.HasPrefix(cell, " ") {
 			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
 		}
 		_, _ = w.out.WriteString(cell)

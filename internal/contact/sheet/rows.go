@@ -12,12 +12,17 @@ import (
 const maxCells = 1_000
 
 // csvRows reads the rows of a CSV file as spreadsheet programs do. A quotation mark counts only at the beginning of a
-// cell, and the text between the closing one and the separator belongs to the cell. A line feed, a carriage return,
-// or both end a row.
+// cell, or behind spaces there if the cell is nothing else. The text between the closing one and the separator belongs
+// to the cell. A line feed, a carriage return, or both end a row.
 type csvRows struct {
 	in        *bufio.Reader // with room for the largest record
 	separator []byte
-	row       int // that was read last
+	exact     bool // whether line breaks in cells stay as they are
+	backslash bool // whether a backslash makes a quotation mark a part of the cell
+	row       int  // that was read last
+
+	// Whether a quotation mark in a quoted cell was doubled, or had a backslash, in a row that was read.
+	isDoubled, isEscaped bool
 }
 
 // Close implements io.Closer.
@@ -60,7 +65,7 @@ func (r *csvRows) record() (*record, error) {
 			return nil, io.EOF
 		}
 		found := &record{
-			data: data, separator: r.separator, atEnd: atEnd, isAll: atEnd || len(data) == r.in.Size(), lineEnd: -1,
+			csvRows: r, data: data, atEnd: atEnd, isAll: atEnd || len(data) == r.in.Size(), lineEnd: -1,
 		}
 		if found.split() {
 			_, err := r.in.Discard(found.length)
@@ -118,11 +123,11 @@ func breakLength(data []byte) int {
 
 // record is the first record of some data, which is split into cells.
 type record struct {
-	data      []byte
-	separator []byte
-	atEnd     bool // whether the file ends with data
-	isAll     bool // whether no more data can be read for this record
-	lineEnd   int  // where the line ends in which the next cell begins, unless it is before that cell
+	*csvRows
+	data    []byte
+	atEnd   bool // whether the file ends with data
+	isAll   bool // whether no more data can be read for this record
+	lineEnd int  // where the line ends in which the next cell begins, unless it is before that cell
 
 	length  int // in bytes, with its line break
 	cells   []string
@@ -142,13 +147,16 @@ func (r *record) split() bool {
 // cell takes the next cell. It returns false if the cell may continue behind the data.
 func (r *record) cell() (isLast, ok bool) {
 	text := ""
-	if r.length < len(r.data) && r.data[r.length] == '"' {
-		quoted, length, isClosed := unquote(r.data[r.length:])
+	spaces := len(r.data[r.length:]) - len(bytes.TrimLeft(r.data[r.length:min(len(r.data), r.length+maxSpaces)], " ")) -
+		max(len(r.data)-r.length-maxSpaces, 0)
+	if begin := r.length + spaces; begin < len(r.data) && r.data[begin] == '"' {
+		quoted, length, isClosed := r.unquote(r.data[begin:])
 		switch {
-		case isClosed:
-			text, r.length = quoted, r.length+length
-		case !r.isAll:
+		case isClosed && (spaces == 0 || r.isEnd(r.data[begin+length:])):
+			text, r.length = quoted, begin+length
+		case !isClosed && !r.isAll:
 			return false, false
+		case spaces > 0: // a text like any other
 		default: // the line ends the row, so that the rows behind it are not lost
 			r.refused = "a cell has a quotation mark at its beginning, but none at its end: add it, or delete the first one"
 		}
@@ -182,20 +190,61 @@ func (r *record) findLineEnd() bool {
 	return r.atEnd || end < len(rest)-1 || end < len(rest) && (rest[end] == '\n' || r.isAll)
 }
 
+// maxSpaces is how many spaces may be before a quotation mark.
+const maxSpaces = 16
+
+// isEnd reports whether a cell ends before the data, but for spaces.
+func (r *record) isEnd(data []byte) bool {
+	data = bytes.TrimLeft(data[:min(len(data), maxSpaces)], " ")
+	return len(data) == 0 || bytes.HasPrefix(data, r.separator) || data[0] == '\r' || data[0] == '\n'
+}
+
 // unquote returns the text of a quoted cell at the beginning of data, and its length there. Like encoding/csv, it
-// drops a carriage return before a line feed.
-func unquote(data []byte) (text string, length int, isClosed bool) {
+// drops a carriage return before a line feed, but not in an exact file.
+func (r *record) unquote(data []byte) (text string, length int, isClosed bool) {
 	var parts []byte
+	escapes := 0
 	for at := 1; ; {
 		quote := bytes.IndexByte(data[at:], '"')
 		if quote < 0 {
 			return "", 0, false
 		}
 		parts = append(parts, data[at:at+quote]...)
-		if at += quote + 1; at == len(data) || data[at] != '"' {
-			return string(bytes.ReplaceAll(parts, []byte("\r\n"), []byte{'\n'})), at, true
+		at += quote + 1
+		switch isEscape := r.backslash && quote > 0 && data[at-2] == '\\'; {
+		case isEscape && r.isWithin(data[at:], escapes):
+			parts = append(parts[:len(parts)-1], '"')
+			escapes++
+			r.isEscaped = true
+		case at < len(data) && data[at] == '"':
+			parts = append(parts, '"')
+			at++
+			r.isDoubled = true
+		default:
+			if !r.exact {
+				parts = bytes.ReplaceAll(parts, []byte("\r\n"), []byte{'\n'})
+			}
+			return string(parts), at, true
 		}
-		parts = append(parts, '"')
-		at++
 	}
+}
+
+// isWithin reports whether a quotation mark with a backslash before the data is a part of its cell, which has that many
+// others. Before a separator or at the end of a line it ends the cell, unless it is the second of a pair, or the next
+// cell would have one somewhere within or at its end.
+func (r *record) isWithin(data []byte, others int) bool {
+	switch {
+	case len(data) == 0, data[0] == '\r', data[0] == '\n':
+		return false
+	case data[0] == '"': // which ends the cell, or is the second of a doubled one
+		return r.isEnd(data[1:])
+	case !bytes.HasPrefix(data, r.separator) || others%2 == 1:
+		return true
+	}
+	next := data[len(r.separator):]
+	if end := bytes.IndexAny(next, string(r.separator)+"\r\n"); end >= 0 {
+		next = next[:end]
+	}
+	next = bytes.TrimLeft(next, " ")
+	return len(next) > 0 && next[0] != '"' && bytes.IndexByte(next, '"') > 0
 }

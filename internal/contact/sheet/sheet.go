@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,10 @@ import (
 
 const (
 	// maxColumns is the maximum number of columns of a sheet.
-	maxColumns = 200
+	maxColumns = maxCells
+
+	// maxImported is the maximum number of columns of a sheet that are imported.
+	maxImported = 200
 
 	// maxCell is the maximum size of a cell in bytes: several times what the API accepts as a value.
 	maxCell = 256 << 10
@@ -44,7 +48,21 @@ const (
 	Workbook Format = 0
 	CSV      Format = ','
 	VCard    Format = 'v'
+
+	// Data is CSV for programs: it changes no cell, although a spreadsheet could take one for a formula.
+	Data Format = 'd'
 )
+
+// Purposes are what CSV is exported for, the default first.
+var Purposes = []string{"spreadsheet", "data"}
+
+// For returns the format for a purpose, "" for the default one. ok is false for an unknown one.
+func (f Format) For(purpose string) (format Format, ok bool) {
+	if f == CSV && purpose == Purposes[1] {
+		return Data, true
+	}
+	return f, purpose == "" || slices.Contains(Purposes, purpose)
+}
 
 // Formats has the formats of exports by their names.
 var Formats = map[string]Format{"csv": CSV, "xlsx": Workbook, "vcf": VCard}
@@ -80,11 +98,13 @@ type Reader struct {
 	// The encodings that a text may be in, the one by which it is read first, if its encoding is not certain.
 	Undecided []charset.Candidate
 
-	from  *source
-	rows  rowReader
-	ended error // why rows has no more
-	ahead []Row // that were read to find the headings, and to look at the values below them
-	width int   // of the row of the headings, with the empty ones at its end
+	from     *source
+	encoding charset.Result
+	rows     rowReader
+	ended    error // why rows has no more
+	exact    bool  // whether the cells have no escapes
+	ahead    []Row // that were read to find the headings, and to look at the values below them
+	width    int   // of the row of the headings, with the empty ones at its end
 }
 
 // Row is a row of a sheet.
@@ -106,8 +126,9 @@ type Choice struct {
 	Sheet    string // of a workbook, "" for the first one
 	Headings int    // the number of the row that has the headings, 0 to look for them
 	Known    func(heading string) bool
-	Encoding string // of a text, "" to find it out
-	Country  string // where the file comes from, "" if unknown
+	Encoding string   // of a text, "" to find it out
+	Country  string   // where the file comes from, "" if unknown
+	Custom   []string // the names of custom fields, which vCards can have, too
 }
 
 // NewReader returns a reader that has read the headings: see Reader.findHeadings. It recognizes a workbook and vCards
@@ -148,21 +169,36 @@ func (r *Reader) open(folder string, choice Choice) error {
 	case isCards && choice.Headings != 0:
 		return errors.New("it has vCards, which have no row of headings: do not choose one")
 	default:
-		text, err := r.newText(head, choice)
-		if err != nil {
+		if err := r.findEncoding(head, choice); err != nil {
 			return err
 		}
-		if isCards { // refused rows are written as CSV
-			r.Format, r.rows = CSV, newCardRows(text)
+		if !isCards {
+			if err := r.openCSV(choice.Known); err != nil {
+				return err
+			}
 			break
 		}
-		rows, separator, err := newCSV(text, choice.Known)
-		if err != nil {
-			return err
-		}
-		r.Format, r.rows = separator, rows
+		return r.openCards(choice)
 	}
 	return r.findHeadings(choice, sheets)
+}
+
+// openCards makes r read vCards. Refused ones are written as CSV.
+func (r *Reader) openCards(choice Choice) error {
+	hasOwn, err := r.from.contains(ownProperty)
+	if err != nil {
+		return err
+	}
+	text, err := r.text()
+	if err != nil {
+		return err
+	}
+	rows := newCardRows(text)
+	if rows.country = choice.Country; hasOwn {
+		rows.custom = choice.Custom
+	}
+	r.Format, r.rows = CSV, rows
+	return r.findHeadings(choice, nil)
 }
 
 // workbookRows reads the rows of a workbook.
@@ -250,7 +286,9 @@ func (r *Reader) read() (Row, error) {
 					len(cell)>>10, maxCell>>10)
 				row.Cells[i] = ""
 			}
-			row.Cells[i] = unescape(row.Cells[i])
+			if !r.exact {
+				row.Cells[i] = unescape(row.Cells[i])
+			}
 			size += len(row.Cells[i])
 		}
 		if size > maxRow {

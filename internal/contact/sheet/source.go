@@ -47,6 +47,36 @@ func (s *source) rewind() error {
 	return err
 }
 
+// contains reports whether the file has a text in any case, as bytes or as UTF-16, whose zeros are skipped. The first
+// letter of the text may not be in its rest.
+func (s *source) contains(text string) (bool, error) {
+	if err := s.rewind(); err != nil {
+		return false, err
+	}
+	buffer, found := make([]byte, firstLine), 0
+	for {
+		length, err := s.Read(buffer)
+		for _, b := range bytes.ToUpper(buffer[:length]) {
+			switch {
+			case b == 0:
+				continue
+			case b == text[found]:
+				found++
+			case b == text[0]:
+				found = 1
+			default:
+				found = 0
+			}
+			if found == len(text) {
+				return true, nil
+			}
+		}
+		if err != nil {
+			return false, ignoreEOF(err)
+		}
+	}
+}
+
 func (s *source) Close() error {
 	if s.copy == nil {
 		return nil
@@ -81,36 +111,41 @@ func markedEncoding(head []byte) string {
 	return ""
 }
 
-// newText returns a reader of a text that begins with head as UTF-8, and keeps its encoding: the one that a byte order
-// mark shows, the chosen one, UTF-16 if it has zeros, or the one that its bytes suggest.
-func (r *Reader) newText(head []byte, choice Choice) (io.Reader, error) {
+// findEncoding finds the encoding of a text that begins with head: the one that a byte order mark shows, the chosen
+// one, UTF-16 if it has zeros, or the one that its bytes suggest.
+func (r *Reader) findEncoding(head []byte, choice Choice) error {
 	chosen := markedEncoding(head)
 	if chosen == "" && choice.Encoding != "" {
 		var ok bool
 		if _, chosen, ok = charset.Named(choice.Encoding); !ok {
-			return nil, fmt.Errorf("%q is not the name of an encoding: choose one such as windows-1250 or shift_jis",
+			return fmt.Errorf("%q is not the name of an encoding: choose one such as windows-1250 or shift_jis",
 				Cut(choice.Encoding, maxShown))
 		}
 	}
 	if chosen == "" && bytes.IndexByte(head, 0) >= 0 {
 		chosen = charset.UTF16(head)
 	}
-	encoding := charset.Result{Encoding: chosen}
+	r.encoding = charset.Result{Encoding: chosen}
 	if chosen == "" || chosen == charset.UTF8 {
 		survey := charset.Survey{}
 		if err := errors.Join(r.from.rewind(), survey.Read(r.from)); err != nil {
-			return nil, err
+			return err
 		}
-		encoding = survey.Result(choice.Country, chosen == charset.UTF8)
-		if encoding.Encoding == charset.UTF8 && survey.Broken > 0 {
-			r.FileWarnings = append(r.FileWarnings, brokenLines(survey.FirstBroken, survey.Broken, encoding.Broken))
+		r.encoding = survey.Result(choice.Country, chosen == charset.UTF8)
+		if r.encoding.Encoding == charset.UTF8 && survey.Broken > 0 {
+			r.FileWarnings = append(r.FileWarnings, brokenLines(survey.FirstBroken, survey.Broken, r.encoding.Broken))
 		}
 	}
-	r.Encoding, r.Undecided = encoding.Encoding, encoding.Undecided
+	r.Encoding, r.Undecided = r.encoding.Encoding, r.encoding.Undecided
+	return nil
+}
+
+// text returns a reader of the text from its beginning, as UTF-8.
+func (r *Reader) text() (io.Reader, error) {
 	if err := r.from.rewind(); err != nil {
 		return nil, err
 	}
-	return encoding.NewReader(r.from), nil
+	return r.encoding.NewReader(r.from), nil
 }
 
 // brokenLines returns the warning about lines of a UTF-8 text that are not UTF-8.

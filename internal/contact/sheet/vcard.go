@@ -12,6 +12,7 @@ import (
 
 	"github.com/emersion/go-vcard"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/contact"
 )
 
@@ -35,8 +36,11 @@ func propertyOf(name string) string {
 	if field := contact.FieldNamed(name); field != nil && field.VCard != "" {
 		return field.VCard
 	}
-	return "X-CONTACTBASE-" + strings.ToUpper(name)
+	return ownProperty + strings.ToUpper(name)
 }
+
+// ownProperty begins the properties that only this program writes: the id and custom fields.
+const ownProperty = "X-CONTACTBASE-"
 
 // isVCard reports whether a file that begins with head is an address book (vCard 2.1 to 4.0).
 func isVCard(head []byte) bool {
@@ -53,6 +57,9 @@ type cardRows struct {
 	in      *bufio.Reader
 	row     int      // that was read last
 	columns []string // nil before the row of headings
+	custom  []string // the custom fields that have columns
+	country string   // that the file comes from, "" if unknown
+	guessed string   // the encoding of quoted-printable values that do not name theirs, "" before the first one
 	ahead   string   // a line that was read, and belongs to the next card
 }
 
@@ -70,6 +77,7 @@ func (r *cardRows) Read() (Row, error) {
 		for _, field := range contact.Fields {
 			r.columns = append(r.columns, field.Name)
 		}
+		r.columns = append(r.columns, r.custom...)
 		return Row{Cells: slices.Clone(r.columns)}, nil
 	}
 	c, refused, err := r.card()
@@ -108,7 +116,7 @@ func (r *cardRows) card() (c card, refused string, err error) {
 		case err != nil:
 			return card{}, "", err
 		case propertyIn(line) == endProperty && refused == "":
-			return parseCard(lines.String())
+			return parseCard(lines.String(), r.guess)
 		case propertyIn(line) == endProperty:
 			return card{}, refused, nil
 		case lines.Len()+len(line) > maxCard:
@@ -117,6 +125,14 @@ func (r *cardRows) card() (c card, refused string, err error) {
 			lines.WriteString(withNamedParameters(line) + "\n")
 		}
 	}
+}
+
+// guess returns the encoding of quoted-printable values that do not name theirs: that of the first one.
+func (r *cardRows) guess(raw []byte) string {
+	if r.guessed == "" {
+		r.guessed, _ = charset.Guess([][]byte{raw}, r.country)
+	}
+	return r.guessed
 }
 
 // next returns the next line with a property that an import reads.
@@ -130,6 +146,7 @@ func (r *cardRows) next() (string, error) {
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
 			return "", err
 		}
+		line = strings.TrimPrefix(line, mark) // where files were joined
 		if isRead(propertyIn(line)) {
 			return line, nil
 		}
@@ -143,11 +160,11 @@ func propertyIn(line string) string {
 }
 
 // isRead reports whether an import reads a property. Photographs are large.
-func isRead(name string) bool { return readProperties()[name] }
+func isRead(name string) bool { return readProperties()[name] || strings.HasPrefix(name, ownProperty) }
 
 var readProperties = sync.OnceValue(func() map[string]bool {
 	read := map[string]bool{beginProperty: true, endProperty: true, vcard.FieldName: true, vcard.FieldProductID: true,
-		vcard.FieldKind: true, appleKind: true, idProperty: true}
+		vcard.FieldKind: true, appleKind: true, vcard.FieldNickname: true}
 	for _, field := range contact.Fields {
 		read[propertyOf(field.Name)] = true
 	}
@@ -158,6 +175,7 @@ var readProperties = sync.OnceValue(func() map[string]bool {
 func (r *cardRows) line() (string, error) {
 	var line []byte
 	var known parameters
+	var folds []int
 	for end := byte(0); ; {
 		part, err := r.in.ReadSlice('\n')
 		isWhole := !errors.Is(err, bufio.ErrBufferFull)
@@ -166,7 +184,7 @@ func (r *cardRows) line() (string, error) {
 			end = text[len(text)-1]
 		}
 		if err != nil && isWhole {
-			return string(line), err
+			return unfold(line, folds), err
 		}
 		if !isWhole {
 			continue
@@ -177,13 +195,34 @@ func (r *cardRows) line() (string, error) {
 		switch isSoft := known.isQuotedPrintable && end == '='; {
 		case isSoft:
 			line = bytes.TrimSuffix(line, []byte{'='})
+			if len(next) > 0 && next[0] == ' ' {
+				folds = append(folds, len(line))
+			}
 		case len(next) > 0 && (next[0] == ' ' || next[0] == '\t'):
 			_, _ = r.in.Discard(1)
 		default:
-			return string(line), nil
+			return unfold(line, folds), nil
 		}
 		end = 0
 	}
+}
+
+// unfold returns a quoted-printable line without the spaces behind soft breaks, if these fold it as well, as telephones
+// of Samsung do. They do if other spaces are encoded, or there are none.
+func unfold(line []byte, folds []int) string {
+	if len(folds) == 0 || !bytes.Contains(line, []byte("=20")) && bytes.Count(line, []byte{' '}) > len(folds) {
+		return string(line)
+	}
+	var text strings.Builder
+	begin := 0
+	for _, fold := range folds {
+		if fold < len(line) && fold >= begin {
+			text.Write(line[begin:fold])
+			begin = fold + 1
+		}
+	}
+	text.Write(line[begin:])
+	return text.String()
 }
 
 // parameters is what is known of the parameters in a line that becomes longer.

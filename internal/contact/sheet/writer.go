@@ -23,10 +23,16 @@ const formula = "=+-@\t\r\n＝＋－＠"
 // escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula
 // with apostrophes of its own. It doubles a carriage return at the end of a line, because encoding/csv drops one.
 func escape(cell string) string {
-	if isFormula(strings.TrimLeft(cell, "'")) {
+	if isFormula(strings.TrimLeft(cell, "'")) && !isNumber(cell) {
 		cell = "'" + cell
 	}
 	return strings.ReplaceAll(cell, "\r\n", "\r\r\n")
+}
+
+// isNumber reports whether a cell is a plus sign and digits, as phone numbers are. As a formula it is a number, too.
+func isNumber(cell string) bool {
+	digits, isSigned := strings.CutPrefix(cell, "+")
+	return isSigned && strings.Trim(digits, "0123456789") == ""
 }
 
 // unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It keeps any other
@@ -52,7 +58,7 @@ func protect(cell string) string {
 	return cell
 }
 
-// Writer writes a sheet. No cell in it is a formula.
+// Writer writes a sheet. No cell in it is a formula, unless it is Data.
 type Writer struct {
 	rows   interface{ Write(cells []string) error }
 	escape func(cell string) string
@@ -69,6 +75,12 @@ func NewWriter(w io.Writer, format Format, columns []string) (*Writer, error) {
 			return nil, err
 		}
 		writer := &Writer{rows: book, escape: protect, end: book.Close}
+		return writer, writer.Write(columns)
+	}
+	if format == Data {
+		rows := newCSVWriter(w, ',')
+		rows.exact = true
+		writer := &Writer{rows: rows, escape: func(cell string) string { return cell }, end: rows.out.Flush}
 		return writer, writer.Write(columns)
 	}
 	if _, err := io.WriteString(w, mark); err != nil {
@@ -89,10 +101,10 @@ type ContactWriter interface {
 	Close() error
 }
 
-// NewContactWriter returns a writer of contacts with these custom fields, which vCards do not have.
+// NewContactWriter returns a writer of contacts with these custom fields.
 func NewContactWriter(w io.Writer, format Format, custom []core.Field) (ContactWriter, error) {
 	if format == VCard {
-		return cardWriter{bufio.NewWriter(w)}, nil
+		return cardWriter{bufio.NewWriter(w), custom}, nil
 	}
 	columns := []string{ID}
 	for _, field := range contact.Fields {
@@ -124,12 +136,8 @@ func (w *Writer) WriteContact(c *contact.Contact) error {
 	for _, field := range contact.Fields {
 		cells = append(cells, field.Value(c))
 	}
-	values := map[string]any{}
-	for _, custom := range c.Custom {
-		values[custom.Name] = custom.Value
-	}
 	for _, field := range w.custom {
-		cell, err := cellOf(field, values[field.GetName()])
+		cell, err := cellOf(field, customValue(c, field.GetName()))
 		if err != nil {
 			return fmt.Errorf("writing the field %s of the contact %s: %w", field.GetName(), c.ID, err)
 		}
