@@ -44,9 +44,12 @@ var plainSegment = regexp.MustCompile(`^[a-z0-9-]{0,32}$`)
 
 // loggedPath returns the path without segments that may identify a person, such as an external id.
 func loggedPath(path string) string {
+	if strings.HasPrefix(path, byExternalID) {
+		return byExternalID + "…"
+	}
 	segments := strings.Split(path[:min(len(path), maxCallPath)], "/")
 	for i, segment := range segments {
-		if !plainSegment.MatchString(segment) || i > 0 && segments[i-1] == "by-external-id" {
+		if !plainSegment.MatchString(segment) {
 			segments[i] = "…"
 		}
 	}

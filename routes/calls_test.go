@@ -26,7 +26,7 @@ func TestCallsAreCounted(t *testing.T) {
 	client.Do("GET", contactsPath+"/0mm8yqpxck3w9xa?secret=1", "", "X-Request-Id", "mine")
 	client.Do("GET", contactsPath+"/secret@example.com", "")
 	client.Do("GET", contactsPath+"?secret=1", "")
-	client.Do("PUT", contactsPath+"/by-external-id/secret", `{"email":"no address"}`)
+	client.Do("PUT", contactsPath+"/by-external-id/secret%2F1815", `{"email":"no address"}`)
 	reader.Do("POST", contactsPath, `{"name":"secret"}`)
 	testkit.NewClient(t, f.base, "cmk_wrong").Do("GET", contactsPath, "")
 	testkit.NewClient(t, f.base, "").Do("BREW", contactsPath, "")

@@ -91,7 +91,7 @@ func Bind(app core.App, config route.Config) {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		e.Server.Handler = refuseUnclean(bodies.Handler(e.Server.Handler))
+		e.Server.Handler = arrive(app, bodies.Handler(e.Server.Handler))
 		return nil
 	})
 }

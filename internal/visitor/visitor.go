@@ -2,8 +2,11 @@
 package visitor
 
 import (
+	"net"
+	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 )
@@ -26,6 +29,37 @@ func Network(address string) string {
 		ip = netip.PrefixFrom(ip, networkBits).Masked().Addr()
 	}
 	return ip.String()
+}
+
+// ReadPorts removes the port and the brackets of the addresses in the headers that the settings trust, in place: some
+// proxies send 203.0.113.9:40001 or [2001:db8::1]:443, which PocketBase does not read. It would then take the address
+// of the proxy, or one that the client has sent itself.
+func ReadPorts(settings *core.Settings, header http.Header) {
+	for _, name := range settings.TrustedProxy.Headers {
+		values := header.Values(name)
+		for i, value := range values {
+			if !strings.ContainsAny(value, ":[") {
+				continue
+			}
+			items := strings.Split(value, ",")
+			for j, item := range items {
+				items[j] = withoutPort(strings.Trim(item, ` "`))
+			}
+			values[i] = strings.Join(items, ",")
+		}
+	}
+}
+
+// withoutPort returns the address of one with a port or in brackets, and any other text unchanged.
+func withoutPort(text string) string {
+	host, _, err := net.SplitHostPort(text)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return text
+	}
+	return host
 }
 
 // isListed reports whether an address is in a list of addresses and networks.

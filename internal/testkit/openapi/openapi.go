@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,15 +103,21 @@ func withBody(req *http.Request, body []byte) *http.Request {
 	return req
 }
 
+const byExternalID = "/api/ext/v1/contacts/by-external-id/"
+
 // check returns a sentence for each difference between an exchange and the document.
 func (o *document) check(req *http.Request, res *http.Response, body []byte) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	asked := req
+	asked := req.Clone(req.Context())
 	if req.Method == http.MethodHead { // its description is that of GET
-		asked = req.Clone(req.Context())
 		asked.Method = http.MethodGet
+	}
+	if id, found := strings.CutPrefix(req.URL.Path, byExternalID); found && id != "" &&
+		strings.HasPrefix(req.URL.EscapedPath(), byExternalID) {
+		// the rest of the path is one parameter, which OpenAPI cannot describe
+		asked.URL.RawPath = byExternalID + url.PathEscape(id)
 	}
 	item, template := o.findPath(asked)
 	if item == nil {
