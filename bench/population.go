@@ -154,11 +154,12 @@ func (p *population) findPages(s *server, _ *sql.DB) error {
 		if err != nil {
 			return err
 		}
-		path, _, found := strings.Cut(strings.TrimPrefix(header.Get("Link"), "<"), ">")
-		if !found {
+		next, _, found := strings.Cut(strings.TrimPrefix(header.Get("Link"), "<"), ">")
+		address, err := url.Parse(next)
+		if !found || err != nil {
 			return fmt.Errorf("%s have no page at depth %d", p, depth)
 		}
-		p.pages = append(p.pages, call{method: "GET", path: path, auth: m.auth()})
+		p.pages = append(p.pages, call{method: "GET", path: address.RequestURI(), auth: m.auth()})
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (i *installation) pending(t *testing.T) int {
 func TestChainedInstallations(t *testing.T) {
 	t.Parallel()
 	source, copied := newInstallation(t), newInstallation(t)
-	own := copied.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Header.Get("Location")
+	own := copied.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Location()
 	copied.Do("POST", contactsPath, `{"name":"Cid","externalId":"crm-3"}`)
 	source.feed(t, copied)
 	find := func(externalID string) *core.Record {
@@ -58,7 +58,7 @@ func TestChainedInstallations(t *testing.T) {
 		testkit.Eventually(t, field+" "+want, func() bool { c := find(externalID); return c != nil && c.GetString(field) == want })
 		return find(externalID)
 	}
-	location := source.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Header.Get("Location")
+	location := source.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Location()
 	id := strings.TrimPrefix(location, contactsPath+"/")
 	ada := await(id, "name", "Ada")
 	copied.Do("PATCH", contactsPath+"/"+ada.Id, `{"company":"Engines"}`)
@@ -69,7 +69,7 @@ func TestChainedInstallations(t *testing.T) {
 	source.Do("PATCH", location, `{"externalId":null}`)
 	await(id, "company", "Engines")
 
-	cid := source.Do("POST", contactsPath, `{"name":"Cid C","externalId":"crm-3","phone":"+44 20 7946 0001"}`).Header.Get("Location")
+	cid := source.Do("POST", contactsPath, `{"name":"Cid C","externalId":"crm-3","phone":"+44 20 7946 0001"}`).Location()
 	source.Do("PATCH", cid, `{"company":"AE"}`)
 	if c := await("crm-3", "company", "AE"); c.GetString("name") != "Cid" || c.GetString("phone") != "" {
 		t.Errorf("an existing contact became %v", c)

@@ -34,7 +34,7 @@ func endpoints(t *testing.T, client *testkit.Client) []endpoint {
 	if created.Status != http.StatusCreated {
 		t.Fatalf("creating gives %s", created.Body)
 	}
-	one := created.Header.Get("Location")
+	one := created.Location()
 	return []endpoint{
 		{"GET", contactsPath, ""},
 		{"POST", contactsPath, `{"name":"Bob"}`},
@@ -213,7 +213,7 @@ func TestEachItemHasIDNameEmailPhoneAndCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	created := client.Do("POST", contactsPath, string(body))
-	path := created.Header.Get("Location")
+	path := created.Location()
 	items, _ := client.Do("GET", contactsPath, "").JSON()["data"].([]any)
 	if len(items) != 1 {
 		t.Fatalf("the list is %v", items)
@@ -238,7 +238,7 @@ func TestOnlyTheFieldsThatAreSentChange(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
 	created := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com","phone":"+4420","company":"Engines","externalId":"x"}`)
-	path, want := created.Header.Get("Location"), created.Data()
+	path, want := created.Location(), created.Data()
 	for field, value := range map[string]any{"name": "Bob", "email": "bob@example.com", "phone": "+4930", "company": nil, "externalId": "y"} {
 		body, err := json.Marshal(map[string]any{field: value})
 		if err != nil {
@@ -265,7 +265,7 @@ func TestDataAccessIsRestrictedToThatTenant(t *testing.T) {
 	stranger := testkit.NewClient(t, f.base, testkit.Key(t, f.App, testkit.Tenant(t, f.App, "Other")))
 	created := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com","phone":"+442079","externalId":"x"}`, "Idempotency-Key", "k")
 	client.Do("POST", contactsPath, `{"name":"Bob"}`)
-	path := created.Header.Get("Location")
+	path := created.Location()
 	next := linkTarget(client.Do("GET", contactsPath+"?limit=1", "").Header.Get("Link"))
 	for _, query := range []string{"", "?q=ada", "?email=ada@example.com", "?phone=%2B442079", "?externalId=x", "?offset=1", strings.TrimPrefix(next, contactsPath)} {
 		if got := stranger.Do("GET", contactsPath+query, ""); string(got.Body) != `{"data":[],"hasMore":false}` {

@@ -39,7 +39,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if page.Next != nil {
 		values.Del("offset")
 		values.Set("cursor", page.Next.String())
-		e.Response.Header().Set("Link", "<"+outside(e.App, apiPrefix)+"/contacts?"+values.Encode()+`>; rel="next"`)
+		e.Response.Header().Set("Link", "<"+outside(e, apiPrefix)+"/contacts?"+values.Encode()+`>; rel="next"`)
 	}
 	body, err := listOf(page)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
-	e.Response.Header().Set("Location", outside(e.App, request.answer.Location))
+	e.Response.Header().Set("Location", outside(e, request.answer.Location))
 	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
 	return request.send(e)
 }
@@ -214,7 +214,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if written.Status != contact.Created {
 		return sendContact(e, http.StatusOK, written.Contact)
 	}
-	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.Contact.ID))
+	e.Response.Header().Set("Location", outside(e, apiPrefix+"/contacts/"+written.Contact.ID))
 	return sendContact(e, http.StatusCreated, written.Contact)
 }
 

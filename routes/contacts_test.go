@@ -96,7 +96,7 @@ func TestCreateNormalizes(t *testing.T) {
 			t.Errorf("%s is %v, not %v", field, got, want)
 		}
 	}
-	if answer.Header.Get("Location") != "/api/ext/v1/contacts/"+contact["id"].(string) {
+	if answer.Header.Get("Location") != client.Base+"/api/ext/v1/contacts/"+contact["id"].(string) {
 		t.Errorf("Location is %q", answer.Header.Get("Location"))
 	}
 	read := client.Do("GET", answer.Header.Get("Location"), "")

@@ -27,7 +27,7 @@ func TestDepthOfJSON(t *testing.T) {
 	client, f := withMeta(t)
 	admin := newAdmin(t, f)
 	const records = "/api/collections/contacts/records"
-	path := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	path := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location()
 	id := strings.TrimPrefix(path, contactsPath+"/")
 	for door, set := range map[string]func(meta string) *testkit.Answer{
 		"POST": func(meta string) *testkit.Answer {
@@ -77,7 +77,7 @@ func TestDeeperJSONThatIsStored(t *testing.T) {
 	client, f := withMeta(t)
 	admin := newAdmin(t, f)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
-	path := client.Do("POST", contactsPath, `{"name":"Ada","meta":[]}`).Header.Get("Location")
+	path := client.Do("POST", contactsPath, `{"name":"Ada","meta":[]}`).Location()
 	id := strings.TrimPrefix(path, contactsPath+"/")
 	execute := func(statement string) {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestRepeatedKeys(t *testing.T) {
 	if created.Status != 201 || created.Data()["name"] != "Grace" {
 		t.Fatalf("a repeated name gives %d %s", created.Status, created.Body)
 	}
-	path := created.Header.Get("Location")
+	path := created.Location()
 	if got := client.Do("GET", path, ""); string(got.Body) != string(created.Body) || got.Header.Get("Etag") != created.Header.Get("Etag") {
 		t.Errorf("it is created as %s and read as %s", created.Body, got.Body)
 	}

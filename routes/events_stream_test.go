@@ -76,7 +76,7 @@ func requestStream(t *testing.T, client *testkit.Client, query string, header ..
 func TestFeedAsAStream(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
-	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location()
 	place := readFeed(t, client, "").Cursor
 	oldest, now := openStream(t, client, "?after="), openStream(t, client, "?limit=1&wait=5")
 	again := openStream(t, client, "?after=", "Last-Event-ID", place)
@@ -106,7 +106,7 @@ func TestFeedAsAStream(t *testing.T) {
 func TestStreamSendsIDsOfSkippedEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
-	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location()
 	oldest, end := readFeed(t, client, "?after=&contact=nobody&limit=1"), readFeed(t, client, "").Cursor
 	if oldest.Cursor != end {
 		t.Fatalf("behind what a filter leaves out is %s, not %s", oldest.Cursor, end)

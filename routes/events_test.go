@@ -88,7 +88,7 @@ func TestFeedInPages(t *testing.T) {
 	}
 	var locations []string
 	for i := range 5 {
-		locations = append(locations, client.Do("POST", contactsPath, fmt.Sprintf(`{"name":"Zoë <%d>"}`, i)).Header.Get("Location"))
+		locations = append(locations, client.Do("POST", contactsPath, fmt.Sprintf(`{"name":"Zoë <%d>"}`, i)).Location())
 	}
 	client.Do("PATCH", locations[0], `{"company":"Engines"}`)
 	want := payloads(t, f)
@@ -172,7 +172,7 @@ func TestFeedWaits(t *testing.T) {
 	pages := make(chan feedPage)
 	go func() { pages <- readFeed(t, client, "?after=&wait=30&types=contact.updated") }()
 	go func() { pages <- readFeed(t, client, "?wait=30&after=") }()
-	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location()
 	if page := <-pages; len(page.Data) != 1 || !strings.Contains(string(page.Data[0]), "contact.created") {
 		t.Fatalf("the first is answered %+v", page)
 	}
@@ -276,7 +276,7 @@ func TestFeedEndsWhenTheKeyExpires(t *testing.T) {
 func TestPollingForRareEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
-	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location()
 	const rare = "&types=contact.updated"
 	place := readFeed(t, client, "?after="+rare).Cursor
 	for day := range 3 {

@@ -107,7 +107,7 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 func TestInvalidRequestsDoNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
-	merge := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location") + "/merge"
+	merge := client.Do("POST", contactsPath, `{"name":"Ada"}`).Location() + "/merge"
 	key := client.Do("POST", contactsPath, `{"name":"Bob"}`, "Idempotency-Key", "k")
 	err := f.App.RunInTransaction(func(tx core.App) error {
 		if _, err := tx.DB().NewQuery("UPDATE tenants SET name = 'Writing'").Execute(); err != nil {

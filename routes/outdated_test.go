@@ -46,7 +46,7 @@ func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 			second := testkit.Reopen(t, f.App)
 			client := testkit.NewClient(t, testkit.Serve(t, second), testkit.Key(t, f.App, f.tenant))
 			hook := &sender{testkit.NewClient(t, client.Base, ""), t, "/api/hooks/" + testkit.Inbound(t, f.App, f.tenant, "full", nil)}
-			path := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Header.Get("Location")
+			path := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Location()
 			// PocketBase notifies other processes through it: the second one is not notified
 			if err := os.RemoveAll(filepath.Join(f.App.DataDir(), core.LocalNotifyDirName)); err != nil {
 				t.Fatal(err)

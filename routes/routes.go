@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/address"
 	"contactbase/internal/body"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -158,11 +158,5 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	return group{g}
 }
 
-// outside returns a path as callers reach it: below the path of the Application URL, which a proxy may have added.
-func outside(app core.App, path string) string {
-	_, rest, _ := strings.Cut(app.Settings().Meta.AppURL, "://")
-	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
-		return strings.TrimRight(rest[slash:], "/") + path
-	}
-	return path
-}
+// outside returns the whole URL at which the caller of a request reaches a path.
+func outside(e *core.RequestEvent, path string) string { return address.Base(e.App, e.Request) + path }

@@ -16,7 +16,7 @@ func TestUpsert(t *testing.T) {
 	client, f := newAPI(t)
 	created := client.Do("PUT", upsertPath+"crm%2F1", `{"name":"Ada","company":"Engines"}`)
 	id, _ := created.Data()["id"].(string)
-	if created.Status != http.StatusCreated || created.Header.Get("Location") != "/api/ext/v1/contacts/"+id || created.Data()["externalId"] != "crm/1" {
+	if created.Status != http.StatusCreated || created.Header.Get("Location") != client.Base+"/api/ext/v1/contacts/"+id || created.Data()["externalId"] != "crm/1" {
 		t.Fatalf("got %d %s, Location %s", created.Status, created.Body, created.Header.Get("Location"))
 	}
 	changed := client.Do("PUT", upsertPath+"crm%2F1", `{"externalId":" crm/1 ","company":null}`)

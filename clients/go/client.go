@@ -60,12 +60,31 @@ func New(address, key string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(doer)
 	}
+	doer.client = withinOrigin(doer.client)
 	authorize := edit(RequestOption{"Authorization", "Bearer " + key}, RequestOption{"User-Agent", "contactbase-go"})
 	calls, err := api.NewClient(address, api.WithHTTPClient(doer), api.WithRequestEditorFn(authorize))
 	if err != nil {
 		return nil, fmt.Errorf("contactbase: %w", err)
 	}
 	return &Client{Contacts: &Contacts{api: calls}, Events: &Events{api: calls}}, nil
+}
+
+// withinOrigin returns a client that follows no redirect to another scheme, host or port. Go's client would send the
+// key there if the host is the same or below it.
+func withinOrigin(client *http.Client) *http.Client {
+	const most = 10 // as Go's default
+	within := *client
+	within.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		first := via[0].URL
+		switch {
+		case next.URL.Scheme != first.Scheme || next.URL.Host != first.Host || len(via) > most:
+			return http.ErrUseLastResponse
+		case client.CheckRedirect != nil:
+			return client.CheckRedirect(next, via)
+		}
+		return nil
+	}
+	return &within
 }
 
 // RequestOption is an additional header of one call.

@@ -247,3 +247,23 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("%T %v", err, err)
 	}
 }
+
+// The key stays with the origin of the address: of redirects, only those within it are followed.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	for target, requests := range map[string]int{
+		"https://crm.example.com/elsewhere": 2, "/elsewhere": 2, "https://crm.example.com:8443/": 1,
+		"http://crm.example.com/": 1, "https://api.crm.example.com/": 1, "https://example.org/": 1,
+	} {
+		n := &network{answers: []func() (*http.Response, error){answer(http.StatusMovedPermanently, "", "Location", target), answer(http.StatusOK, adaAnswer)}}
+		client, err := contactbase.New("https://crm.example.com", "cmk_1", contactbase.WithHTTPClient(&http.Client{Transport: n}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Contacts.Get(t.Context(), "x")
+		var refused *contactbase.Error
+		if len(n.sent) != requests || (requests == 1) != (errors.As(err, &refused) && refused.Status == http.StatusMovedPermanently) {
+			t.Errorf("a redirect to %s makes %d requests, %v", target, len(n.sent), err)
+		}
+	}
+}

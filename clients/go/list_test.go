@@ -19,7 +19,7 @@ func page(next string, ids ...string) func() (*http.Response, error) {
 	if next == "" {
 		return answer(http.StatusOK, body)
 	}
-	return answer(http.StatusOK, body, "Link", "</api/ext/v1/contacts?cursor="+next+`&limit=2>; rel="next"`)
+	return answer(http.StatusOK, body, "Link", "<https://elsewhere.example/api/ext/v1/contacts?cursor="+next+`&limit=2>; rel="next"`)
 }
 
 func TestList(t *testing.T) {
@@ -63,6 +63,9 @@ func TestAll(t *testing.T) {
 		t.Errorf("the contacts are %s", got)
 	}
 	for i, want := range []string{"limit=200&offset=1&q=ada", "cursor=two&limit=200&q=ada", "cursor=three&limit=200&q=ada"} {
+		if host := n.sent[i].URL.Host; host != n.sent[0].URL.Host {
+			t.Errorf("page %d is requested from %s", i, host)
+		}
 		if got := n.sent[i].URL.Query().Encode(); got != want {
 			t.Errorf("page %d is requested by %s, want %s", i, got, want)
 		}

@@ -44,6 +44,7 @@ func loopbackFor(host string) string {
 // Store sets PocketBase's setting Application URL, the base of inbound webhooks' addresses, to the served address. It
 // keeps a value that someone entered: anything but the default or an address of this machine.
 func Store(app core.App, base string) error {
+	app.Store().Set(storedKey, base)
 	settings := app.Settings()
 	if settings.Meta.AppURL == base || !isLocal(settings.Meta.AppURL) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -28,6 +29,15 @@ func (a *Answer) JSON() map[string]any {
 func (a *Answer) Data() map[string]any {
 	data, _ := a.JSON()["data"].(map[string]any)
 	return data
+}
+
+// Location returns the path of the header Location.
+func (a *Answer) Location() string {
+	location, _ := url.Parse(a.Header.Get("Location")) // nil if it is invalid, which has no path
+	if location == nil {
+		return ""
+	}
+	return location.Path
 }
 
 // Code returns the error code of the body, or "" if it is not an error.
@@ -68,9 +78,11 @@ func NewClient(tb testing.TB, base, key string) *Client {
 	return c
 }
 
-// Do sends a request. The parameter header has pairs of names and values. The default content type of a body is JSON.
+// Do sends a request to a path, or to a URL that the server has returned. The parameter header has pairs of names and
+// values. The default content type of a body is JSON.
 func (c *Client) Do(method, path, body string, header ...string) *Answer {
 	c.TB.Helper()
+	path = strings.TrimPrefix(path, c.Base)
 	request, err := http.NewRequestWithContext(c.TB.Context(), method, c.Base+path, strings.NewReader(body))
 	if err != nil {
 		c.TB.Fatalf("%s %s: %v", method, path, err)

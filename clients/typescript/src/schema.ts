@@ -191,6 +191,9 @@ export interface paths {
          *
          *     With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
          *
+         *     Everything after `by-external-id/` is the `externalId`, percent-decoded once. Encode a slash as `%2F`; unencoded
+         *     slashes count, too. If your HTTP client or a proxy removes dots or doubled slashes from paths, use the batch.
+         *
          *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
          *     anything changed.
          */
@@ -4265,7 +4268,7 @@ export interface components {
          */
         IfNoneMatch: string;
         /**
-         * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+         * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         IfMatch: string;
@@ -4390,12 +4393,12 @@ export interface components {
         ETag: components["schemas"]["EntityTag"];
         /**
          * @description The URL of the new contact.
-         * @example /api/ext/v1/contacts/0mm8yqpxck3w9xa
+         * @example https://crm.example.com/api/ext/v1/contacts/0mm8yqpxck3w9xa
          */
         Location: string;
         /**
          * @description The URL of the next page. Missing on the last page.
-         * @example </api/ext/v1/contacts?limit=2&cursor=eyJhIjoiMjAyNi0wMyJ9>; rel="next"
+         * @example <https://crm.example.com/api/ext/v1/contacts?limit=2&cursor=eyJhIjoiMjAyNi0wMyJ9>; rel="next"
          */
         Link: string;
         /**
@@ -4637,7 +4640,7 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4749,7 +4752,7 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4816,7 +4819,7 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -6853,7 +6856,7 @@ export interface operations {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];

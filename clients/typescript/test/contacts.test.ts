@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
 import { type Contact, Contactbase, ContactbaseError, etag, type Fields } from "../src/index.js";
@@ -60,13 +63,14 @@ test("a list has the cursor of its link", async () => {
 });
 
 const page = (next: string | undefined, ...ids: string[]) =>
-  reply(200, { data: ids.map((id) => ({ ...ada, id })), hasMore: next !== undefined }, next === undefined ? {} : { Link: `</api/ext/v1/contacts?cursor=${next}>; rel="next"` });
+  reply(200, { data: ids.map((id) => ({ ...ada, id })), hasMore: next !== undefined }, next === undefined ? {} : { Link: `<https://elsewhere.example/api/ext/v1/contacts?cursor=${next}>; rel="next"` });
 
 test("all goes through the pages", async () => {
   const { client: c, sent } = client({}, page("two", "x1", "x2"), page("three", "x3"), page(undefined));
   const ids: string[] = [];
   for await (const contact of c.contacts.all({ q: "ada", offset: 1 })) ids.push(contact.id);
   assert.deepEqual(ids, ["x1", "x2", "x3"]);
+  for (const { url } of sent) assert.equal(new URL(url).origin, "https://crm.example.com");
   assert.deepEqual(sent.map(({ url }) => [...new URL(url).searchParams].sort().join(" ")), ["limit,200 offset,1 q,ada", "cursor,two limit,200 q,ada", "cursor,three limit,200 q,ada"]);
 });
 
@@ -108,4 +112,24 @@ test("not everything that answers is an installation", async () => {
   await assert.rejects(c.contacts.get("x1"), { name: "ContactbaseError", status: 403, message: "HTTP 403", code: undefined, requestId: "proxy-1" });
   await assert.rejects(c.contacts.get("x1"), SyntaxError);
   await assert.rejects(c.contacts.get("x1"), /no answer/);
+});
+
+test("the key stays with the origin of the address", async () => {
+  const keys: (string | undefined)[] = [];
+  const other = createServer((request, response) => {
+    keys.push(request.headers.authorization);
+    response.end(JSON.stringify({ data: ada }));
+  });
+  const listen = async (server: Server) => {
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const target = await listen(other);
+  const first = createServer((_, response) => response.writeHead(307, { Location: target }).end());
+  try {
+    await new Contactbase({ url: await listen(first), key: "cmk_1", maxRetries: 0 }).contacts.get("x");
+    assert.deepEqual(keys, [undefined]);
+  } finally {
+    for (const server of [first, other]) server.close().closeAllConnections();
+  }
 });

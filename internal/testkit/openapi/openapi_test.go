@@ -83,7 +83,7 @@ func fieldFailure(code, field, fieldCode string) string {
 func TestValidateExchange(t *testing.T) {
 	t.Parallel()
 	const contacts, ada, hook, admin = "/api/ext/v1/contacts", "/api/ext/v1/contacts/0mm8yqpxck3w9xa", "/api/hooks/cmi_x", "/api/integrations"
-	location := []string{"Location: " + ada, `ETag: "5b1f0c9a7d3e2f48"`}
+	location := []string{"Location: https://crm.example.com" + ada, `ETag: "5b1f0c9a7d3e2f48"`}
 	tag := []string{`ETag: "5b1f0c9a7d3e2f48"`}
 	list := `{"data":[` + adaJSON + `],"hasMore":false}`
 	one := `{"data":` + adaJSON + `}`

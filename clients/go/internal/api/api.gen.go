@@ -728,7 +728,7 @@ type WriteContactsParams struct {
 
 // UpsertContactParams defines parameters for UpsertContact.
 type UpsertContactParams struct {
-	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
 	// IfNoneMatch `*` only creates: if the contact exists, the API returns 412.
@@ -751,7 +751,7 @@ type GetContactParams struct {
 
 // UpdateContactParams defines parameters for UpdateContact.
 type UpdateContactParams struct {
-	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
 	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
@@ -761,7 +761,7 @@ type UpdateContactParams struct {
 
 // MergeContactsParams defines parameters for MergeContacts.
 type MergeContactsParams struct {
-	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
 	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
@@ -1251,6 +1251,9 @@ type ClientInterface interface {
 	//
 	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 	//
+	// Everything after `by-external-id/` is the `externalId`, percent-decoded once. Encode a slash as `%2F`; unencoded
+	// slashes count, too. If your HTTP client or a proxy removes dots or doubled slashes from paths, use the batch.
+	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 	// anything changed.
 	//
@@ -1265,6 +1268,9 @@ type ClientInterface interface {
 	// omit `externalId`; a different one is rejected.
 	//
 	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
+	//
+	// Everything after `by-external-id/` is the `externalId`, percent-decoded once. Encode a slash as `%2F`; unencoded
+	// slashes count, too. If your HTTP client or a proxy removes dots or doubled slashes from paths, use the batch.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 	// anything changed.
@@ -1497,6 +1503,9 @@ func (c *Client) WriteContacts(ctx context.Context, params *WriteContactsParams,
 //
 // With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 //
+// Everything after `by-external-id/` is the `externalId`, percent-decoded once. Encode a slash as `%2F`; unencoded
+// slashes count, too. If your HTTP client or a proxy removes dots or doubled slashes from paths, use the batch.
+//
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 // anything changed.
 //
@@ -1521,6 +1530,9 @@ func (c *Client) UpsertContactWithBody(ctx context.Context, externalId ExternalI
 // omit `externalId`; a different one is rejected.
 //
 // With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
+//
+// Everything after `by-external-id/` is the `externalId`, percent-decoded once. Encode a slash as `%2F`; unencoded
+// slashes count, too. If your HTTP client or a proxy removes dots or doubled slashes from paths, use the batch.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 // anything changed.
