@@ -42,6 +42,7 @@ import (
 // Config is the configuration of the program.
 type Config struct {
 	Version string           // as responses and deliveries report it
+	Given   string           // the path of the data directory before links were resolved; "" if it has none
 	Bounds  tenant.Bounds    // how many records a tenant may have; the zero value is tenant.DefaultBounds
 	Reach   safehttp.Options // which addresses webhooks may reach
 	// whether Reach also holds for webhooks whose URL a member of the tenant has set; they reach public
@@ -148,7 +149,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	})
 	dashboard.Bind(a.App, config.Version)
 	if config.Public != nil {
-		bindPublic(a.App, config.Public)
+		bindPublic(a.App, config.Public, cmp.Or(config.Given, a.DataDir()))
 	}
 	a.OnRecordAfterUpdateSuccess(tenant.CollectionName).BindFunc(func(e *core.RecordEvent) error {
 		a.imports.Wake() // imports go on when the tenant has API access again

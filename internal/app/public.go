@@ -14,12 +14,12 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// bindPublic serves files at all paths that have no route.
-func bindPublic(app core.App, builtIn fs.FS) {
+// bindPublic serves files at all paths that have no route. A folder of the admin's is beside the given data directory.
+func bindPublic(app core.App, builtIn fs.FS, dataDir string) {
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: "contactbasePublic",
 		Func: func(e *core.ServeEvent) error {
-			files, err := publicFiles(builtIn, e.App.DataDir())
+			files, err := publicFiles(builtIn, dataDir)
 			if err != nil {
 				return fmt.Errorf("opening the public folder: %w", err)
 			}

@@ -75,7 +75,7 @@ func (a *archiver) addFiles(dataDir string, exclude []string) error {
 		}
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
-			if name != "." && excluded(name, exclude) {
+			if name != "." && excluded(name, exclude) || entry.Name() == lostAndFound {
 				return fs.SkipDir
 			}
 			return nil

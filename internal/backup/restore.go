@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/osutils"
 
 	"contactbase/internal/lockfile"
 )
@@ -60,6 +59,9 @@ func stage(archive, staging string) error {
 // swap moves the content of the data directory away and that of staging in. From the first move to the last a marker
 // prevents everyone from opening the directory, even after a crash.
 func swap(staging, dataDir string) (kept string, err error) {
+	if dataDir, err = resolve(dataDir); err != nil {
+		return "", err
+	}
 	kept, err = createPreviousFolder(dataDir)
 	if err != nil {
 		return "", err
@@ -72,13 +74,14 @@ func swap(staging, dataDir string) (kept string, err error) {
 	if err != nil {
 		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
 	}
-	if err := osutils.MoveDirContent(dataDir, kept, stay...); err != nil {
+	files := newMover()
+	if err := files.moveContent(dataDir, kept, stay...); err != nil {
 		err = fmt.Errorf("moving the previous content to %s: %w", kept, err)
 		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
 	}
-	if err := osutils.MoveDirContent(staging, dataDir, stay...); err != nil {
+	if err := files.moveContent(staging, dataDir, stay...); err != nil {
 		err = fmt.Errorf("moving the content of the backup in: %w", err)
-		if back := osutils.MoveDirContent(kept, dataDir); back != nil {
+		if back := files.moveContent(kept, dataDir); back != nil {
 			return kept, errors.Join(err, back) // the marker stays
 		}
 		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
@@ -95,10 +98,19 @@ func swap(staging, dataDir string) (kept string, err error) {
 	return kept, nil
 }
 
+// resolve returns the absolute path of a directory without links, as mount points are named.
+func resolve(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
 // preservedNames lists what stays in the data directory: the same as in PocketBase's restore, and what
 // belongs to this package.
 func preservedNames(dataDir string) ([]string, error) {
-	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, "lost+found"}
+	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, lostAndFound}
 	entries, err := os.ReadDir(dataDir)
 	if err != nil {
 		return nil, err
@@ -170,6 +182,14 @@ func checkRestore(e *core.BackupEvent) (err error) {
 	stay, err := preservedNames(dataDir)
 	if err != nil {
 		return err
+	}
+	resolved, err := resolve(dataDir)
+	if err != nil {
+		return err
+	}
+	if mount := newMover().below(resolved, stay); mount != "" { // PocketBase could not rename it
+		return fmt.Errorf("a file system is mounted at %s in the data directory: "+
+			"stop the server and run contactbase restore", mount)
 	}
 	e.Exclude = append(e.Exclude, stay...)
 	return e.Next()

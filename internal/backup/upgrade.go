@@ -94,10 +94,10 @@ func archiveClosed(ctx context.Context, dataDir, path string) (err error) {
 	}
 	from := source{
 		dir: dataDir, data: dbx.NewFromDB(databases[0], "sqlite"), auxiliary: dbx.NewFromDB(databases[1], "sqlite"),
-		exclude: []string{core.LocalBackupsDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, "lost+found"},
+		exclude: []string{core.LocalBackupsDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, lostAndFound},
 	}
 	return withArchive(ctx, from, func(archive string) error {
-		return errors.Join(syncFile(archive), os.Rename(archive, path), syncFolder(filepath.Dir(path)))
+		return errors.Join(syncFile(archive), newMover().move(archive, path), syncFolder(filepath.Dir(path)))
 	})
 }
 

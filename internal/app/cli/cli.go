@@ -63,7 +63,7 @@ func run(version string, public fs.FS, args []string) error {
 	}
 	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // shared by both pools of a database, once the flags are read
-	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
+	pb := config.open(func(path string) (*dbx.DB, error) { return connect()(path) })
 	// it expects another driver (see ADR 28), and warns where commands print JSON
 	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId)
 	folder := upgrade.New(pb, os.Stderr)

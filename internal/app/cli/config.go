@@ -36,6 +36,7 @@ type config struct {
 	version              string
 	settings             *settings.Settings
 	dataDir              string // the demo's; "" for PocketBase's default
+	given                string // the path of the data directory before links are resolved
 	durability           string
 	allowPrivateWebhooks bool
 	webhookAllow         networks
@@ -63,6 +64,23 @@ func newConfig(version string, args []string) (*config, error) {
 	}
 	found, err := settings.Read(args, os.Environ())
 	return &config{version: version, settings: found}, err
+}
+
+// open returns PocketBase for the data directory. If its path has links, they are resolved once: what walks the
+// directory or creates folders beside it does not follow them.
+func (c *config) open(connect core.DBConnectFunc) *pocketbase.PocketBase {
+	pb := pocketbase.NewWithConfig(c.framework(connect))
+	c.given = pb.DataDir()
+	resolved, err := filepath.EvalSymlinks(c.given)
+	if err != nil || resolved == filepath.Clean(c.given) { // the directory may not exist yet
+		return pb
+	}
+	timeout, _ := pb.RootCmd.PersistentFlags().GetInt("queryTimeout") // PocketBase defines it
+	pb.App = core.NewBaseApp(core.BaseAppConfig{
+		DataDir: resolved, DBConnect: connect,
+		IsDev: pb.IsDev(), EncryptionEnv: pb.EncryptionEnv(), QueryTimeout: time.Duration(timeout) * time.Second,
+	})
+	return pb
 }
 
 // framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values:
@@ -163,6 +181,7 @@ func (c *config) localSender() *delivery.Sender {
 func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
 		Version:      c.version,
+		Given:        c.given,
 		Bounds:       c.bounds,
 		Reach:        c.reach(),
 		TrustMembers: c.portalAllowPrivate,
