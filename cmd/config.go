@@ -36,8 +36,8 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 	return command
 }
 
-// userOf finds the user part of a URL, which may be a secret.
-var userOf = regexp.MustCompile(`://[^/@]*@`)
+// userOf finds the user part of a URL, which may be a secret: all up to the last @ of the host.
+var userOf = regexp.MustCompile(`://[^/?#]*@`)
 
 // settingOf returns the value of a flag as an environment variable would hold it, without the user part of a URL.
 func settingOf(flag *pflag.Flag) string {

@@ -39,7 +39,7 @@ func NewWebhookCommand(
 
 var (
 	checkSettings = []string{"portalAllowPrivate", "nats", "natsCreds", "natsSubjects"} // a webhook's URL must suit them
-	sendSettings  = slices.Concat([]string{"allowPrivateWebhooks", "webhookAllow"}, checkSettings)
+	sendSettings  = slices.Concat([]string{"allowPrivateWebhooks", "webhookAllow", "webhookProxy"}, checkSettings)
 )
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {

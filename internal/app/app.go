@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
@@ -136,6 +137,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	backup.Bind(a.App)
 	hooks.Bind(a.App, config.Bounds, a.Sender, a.wake)
 	warnOfBounds(a.App, config.Bounds)
+	logProxy(a.App, config.Reach.Proxy)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
 	registry.MustRegister(monitor, a.notices)
@@ -178,9 +180,24 @@ func warnOfBounds(app core.App, bounds tenant.Bounds) {
 	})
 }
 
+// logProxy logs, when the program serves, that webhooks go through a proxy, which is then what must refuse private
+// addresses.
+func logProxy(app core.App, proxy *url.URL) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if proxy != nil {
+			e.App.Logger().Info("webhooks go through a proxy, which must refuse private addresses: "+
+				"names that only it can resolve are not checked here", "proxy", proxy.Scheme+"://"+proxy.Host)
+		}
+		return e.Next()
+	})
+}
+
 func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
 	config.Reach.IdleConnections = config.InFlight
 	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
+	if config.Reach.Proxy != nil {
+		sender.UseProxy(config.Reach.Proxy)
+	}
 	if config.TrustMembers {
 		sender.TrustMembers()
 	}

@@ -30,6 +30,10 @@ var (
 		"blocked address: the URL does not lead to the public internet, and a member of the tenant has set it",
 	)
 
+	errUnresolved = errors.New(
+		"blocked address: the host cannot be resolved here, only by the proxy, and a member of the tenant has set the URL",
+	)
+
 	errNoStatus = errors.New("the endpoint responded with an invalid status")
 )
 
@@ -75,7 +79,10 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 // names in a private network.
 func (s *Sender) askForMember(ctx context.Context, request *http.Request) answer {
 	a := ask(ctx, s.members, request)
-	if errors.Is(a.err, safehttp.ErrBlocked) {
+	switch {
+	case errors.Is(a.err, safehttp.ErrUnresolved):
+		a.err = errUnresolved
+	case errors.Is(a.err, safehttp.ErrBlocked):
 		a.err = errNotPublic
 	}
 	return a

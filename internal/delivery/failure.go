@@ -48,13 +48,15 @@ func describe(err error) string {
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
 		operation   *net.OpError
-		authority   x509.UnknownAuthorityError
 		hostname    x509.HostnameError
+		proxy       *safehttp.ProxyError
 	)
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
 	switch {
+	case errors.As(err, &proxy) && proxy.Err != nil:
+		return "the proxy " + proxy.Proxy + ": " + describe(proxy.Err)
 	case errors.As(err, &blocked):
 		return blockedAddress(blocked.Address)
 	case errors.Is(err, context.Canceled):
@@ -65,8 +67,8 @@ func describe(err error) string {
 		return "dns: the host " + dns.Name + " does not exist"
 	case errors.As(err, &dns):
 		return "dns: the host " + dns.Name + " could not be resolved (" + dns.Err + ")"
-	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &certificate):
-		return "tls: the certificate is not valid (" + reason(err) + ")"
+	case errors.As(err, &hostname), errors.As(err, &certificate):
+		return "tls: the certificate is not valid (" + reason(err) + ")" + ownAuthority(err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "tls: the endpoint does not speak TLS on this port"
 	case errors.As(err, &operation) && operation.Op == "remote error": // crypto/tls's name of an alert
@@ -87,8 +89,12 @@ func describe(err error) string {
 // blockedAddress says how to open an address with a port.
 func blockedAddress(address string) string {
 	open := "--webhookAllow"
-	if there, err := netip.ParseAddrPort(address); err == nil {
-		open += " " + netip.PrefixFrom(there.Addr().WithZone(""), there.Addr().BitLen()).String()
+	ip, err := netip.ParseAddr(address)
+	if there, withPort := netip.ParseAddrPort(address); withPort == nil {
+		ip, err = there.Addr(), nil
+	}
+	if err == nil {
+		open += " " + netip.PrefixFrom(ip.WithZone(""), ip.BitLen()).String()
 	}
 	return "blocked address: " + address +
 		" is not a public address; to let webhooks reach it, start the server or command with " + open
@@ -101,6 +107,15 @@ func reason(err error) string {
 		err = verification.Err
 	}
 	return err.Error()
+}
+
+// ownAuthority says how to trust the authority of a certificate, if that is what is wrong with it.
+func ownAuthority(err error) string {
+	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
+		return ""
+	}
+	return "; if it is of your own authority, start the program with SSL_CERT_FILE, " +
+		"which names a file with the authority's certificate"
 }
 
 // truncate makes the text valid UTF-8 and shortens it to that many characters.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,12 @@ func NewSender(client *http.Client, version string) *Sender {
 // TrustMembers lets the URLs that members have set lead to all addresses that the sender's client reaches. Call it
 // before the sender is used.
 func (s *Sender) TrustMembers() { s.members = s.client }
+
+// UseProxy sends also what members have set through the proxy. It refuses hosts that only the proxy can resolve,
+// because the proxy may connect to private addresses. Call it before the sender is used.
+func (s *Sender) UseProxy(proxy *url.URL) {
+	s.members = safehttp.New(safehttp.Options{Proxy: proxy, MustResolve: true})
+}
 
 // Send makes one attempt and describes it. It takes at most 15 s, whatever the receiver does. If ctx ends earlier,
 // the attempt fails.

@@ -305,7 +305,7 @@ func TestSenderNamesWhatIsWrong(t *testing.T) {
 		url    string
 		want   string
 	}{
-		{"unknown authority", client(), encrypted.URL, "tls: the certificate is not valid (x509: certificate signed by unknown authority)"},
+		{"unknown authority", client(), encrypted.URL, "tls: the certificate is not valid (x509: certificate signed by unknown authority); if it is of your own authority, start the program with SSL_CERT_FILE, which names a file with the authority's certificate"},
 		{"no TLS", client(), strings.Replace(plain, "http:", "https:", 1), "tls: the endpoint does not speak TLS on this port"},
 		{"refused", client(), "http://" + closed.Addr().String(), "connection refused"},
 		{"unknown name", client(), "http://hooks.example.256/", "dns: the host hooks.example.256 does not exist"},

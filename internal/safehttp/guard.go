@@ -10,7 +10,7 @@ import (
 
 // BlockedError is an ErrBlocked with the address that was not dialled.
 type BlockedError struct {
-	Address string // with the port
+	Address string // with the port, unless a proxy is to connect to it
 }
 
 // Error implements error.
@@ -47,6 +47,14 @@ func newGuard(options Options) *guard {
 func (g *guard) control(network, address string, raw syscall.RawConn) error {
 	if g.guardian.Safe(network, address, raw) != nil {
 		return &BlockedError{Address: address}
+	}
+	return nil
+}
+
+// checkAddress checks an address that a proxy is to connect to, without a port.
+func (g *guard) checkAddress(address netip.Addr) error {
+	if address = address.Unmap().WithZone(""); g.guardian.SafeAddr(address) != nil {
+		return &BlockedError{Address: address.String()}
 	}
 	return nil
 }

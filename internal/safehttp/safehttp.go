@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 )
 
@@ -63,24 +64,35 @@ type Options struct {
 	Timeout  time.Duration  // for connecting, for the TLS handshake, and for writing without progress; 15 s by default
 	RootCAs  *x509.CertPool // nil for those of the system
 	Resolver *net.Resolver  // nil for that of the system
+
+	// Proxy is the proxy to send all requests through, nil for none. Variables such as HTTPS_PROXY do not matter.
+	// MustResolve refuses names that cannot be resolved here, because only the proxy would know their addresses.
+	Proxy       *url.URL
+	MustResolve bool
 }
 
-// New returns a client that dials only the addresses that options allow, on any port. It uses HTTP/1.1 and HTTP/2,
-// verifies certificates, returns redirects instead of following them, and does not decompress bodies. It closes a
-// connection on which the server sends more than 512 KiB for a request. It sets no timeout: every request needs a
-// context with a deadline.
+// New returns a client that dials only the addresses that options allow, on any port, or has the proxy dial them. It
+// uses HTTP/1.1 and HTTP/2, verifies certificates, returns redirects instead of following them, and does not
+// decompress bodies. It closes a connection on which the server sends more than 512 KiB for a request. It sets no
+// timeout: every request needs a context with a deadline.
 func New(options Options) *http.Client {
 	options.IdleConnections = cmp.Or(options.IdleConnections, defaultIdleConnections)
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
-	g := newGuard(options)
 	return &http.Client{
-		Transport:     limited{newTransport(options, g)},
+		Transport:     newRoundTripper(options, newGuard(options)),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-func newTransport(options Options, g *guard) *http.Transport {
+func newRoundTripper(options Options, g *guard) http.RoundTripper {
+	if options.Proxy != nil {
+		return newProxied(options, g)
+	}
 	dialer := &net.Dialer{Timeout: options.Timeout, KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
+	return limited{newTransport(options, dialer)}
+}
+
+func newTransport(options Options, dialer *net.Dialer) *http.Transport {
 	return &http.Transport{ // without a proxy, which would dial instead
 		DialContext: dialLimited(dialer),
 		TLSClientConfig: &tls.Config{

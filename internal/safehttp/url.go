@@ -88,10 +88,15 @@ func Host(address string) string {
 // Refuses reports whether a client with these options refuses a host that is an IP address or localhost. It does not
 // use DNS, and is only for warnings: the client checks each address when it dials.
 func (o Options) Refuses(host string) bool {
-	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" ||
-		strings.HasSuffix(name, ".localhost") {
+	if isLocalhost(host) {
 		host = "127.0.0.1"
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && newGuard(o).guardian.SafeAddr(addr.Unmap()) != nil
+}
+
+// isLocalhost reports whether a host is a name of this machine.
+func isLocalhost(host string) bool {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

@@ -9,6 +9,7 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/internal/replica"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
@@ -46,11 +47,8 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.minFreeDisk < 0 {
 		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))
 	}
-	if c.inFlight < 1 || c.inFlight > mostInFlight {
-		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesInFlight"), mostInFlight)
-	}
-	if c.perEndpoint < 1 || c.perEndpoint > mostPerEndpoint {
-		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesPerEndpoint"), mostPerEndpoint)
+	if err := c.checkDeliveries(name); err != nil {
+		return err
 	}
 	if err := checkBounds(c.bounds, name); err != nil {
 		return err
@@ -67,6 +65,20 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)
+	}
+	return nil
+}
+
+// checkDeliveries checks the settings of deliveries. name returns a setting as errors call it.
+func (c *config) checkDeliveries(name func(flag string) string) error {
+	if c.inFlight < 1 || c.inFlight > mostInFlight {
+		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesInFlight"), mostInFlight)
+	}
+	if c.perEndpoint < 1 || c.perEndpoint > mostPerEndpoint {
+		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesPerEndpoint"), mostPerEndpoint)
+	}
+	if _, err := safehttp.ParseProxy(c.webhookProxy); err != nil && c.webhookProxy != "" {
+		return fmt.Errorf("%s %w", name("webhookProxy"), err)
 	}
 	return nil
 }

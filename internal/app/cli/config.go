@@ -41,6 +41,7 @@ type config struct {
 	allowPrivateWebhooks bool
 	webhookAllow         networks
 	portalAllowPrivate   bool
+	webhookProxy         string // "" for none
 	bounds               tenant.Bounds
 	retentionDays        int
 	auditRetentionDays   int
@@ -169,7 +170,11 @@ func (c *config) reach() safehttp.Options {
 	if c.dataDir != "" { // the demo has its own receiver
 		allow = append(allow, netip.MustParsePrefix("127.0.0.0/8"))
 	}
-	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: allow}
+	options := safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: allow}
+	if c.webhookProxy != "" {
+		options.Proxy, _ = safehttp.ParseProxy(c.webhookProxy) // checked by parse
+	}
+	return options
 }
 
 // localSender returns the sender for events that a developer forwards to their own machine.

@@ -28,6 +28,9 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 		"let webhooks reach private and loopback addresses")
 	flags.Var(&c.webhookAllow, "webhookAllow",
 		"private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
+	flags.StringVar(&c.webhookProxy, "webhookProxy", "",
+		"a proxy that all webhooks go through, such as http://proxy.example.com:3128, https://… or socks5://…; "+
+			"set one with a password by its environment variable (default none)")
 	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of "+
 		"tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
 	flags.IntVar(&c.bounds.Keys, "maxKeys", tenant.DefaultBounds.Keys, "how many active API keys a tenant may have")
