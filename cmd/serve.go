@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -92,7 +94,7 @@ func (s *served) listen(e *core.ServeEvent) error {
 		var config net.ListenConfig
 		listener, err := config.Listen(context.Background(), "tcp", e.Server.Addr)
 		if err != nil {
-			return fmt.Errorf("%w; choose another address with %s", err, s.flag)
+			return ExplainListen(err, s.flag)
 		}
 		e.Listener = listener
 	}
@@ -108,6 +110,21 @@ func (s *served) listen(e *core.ServeEvent) error {
 		return err // the stored address may be another server's
 	}
 	return address.Store(e.App, base)
+}
+
+// ExplainListen says what to do about an address that cannot be listened on. The flag is the one that sets it.
+func ExplainListen(err error, flag string) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; choose another address with %s", err, flag)
+	}
+	program, unknown := os.Executable()
+	if unknown != nil {
+		program = "contactbase"
+	}
+	return fmt.Errorf("%w; only root may use ports below 1024: install the Debian or RPM package, where systemd opens "+
+		"the port; or allow this program to use them: sudo setcap cap_net_bind_service=+ep %s; or choose another "+
+		"address with %s",
+		err, program, flag)
 }
 
 func (s *served) show(app core.App, base string) {

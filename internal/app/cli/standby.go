@@ -44,7 +44,7 @@ func runStandby(command *cobra.Command, args []string, r *replica.Replica) (serv
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return false, fmt.Errorf("%w; choose another address with --http", err)
+		return false, cmd.ExplainListen(err, "--http")
 	}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	err = errors.Join(r.RunStandby(ctx, func(format string, values ...any) {
