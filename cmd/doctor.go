@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -23,7 +24,7 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {
 				return err
 			}
-			findings, err := doctor.Examine(command.Context(), app.DataDir(), time.Now())
+			findings, err := doctor.Examine(command.Context(), app.DataDir(), os.Getenv(app.EncryptionEnv()), time.Now())
 			if err != nil {
 				return err
 			}

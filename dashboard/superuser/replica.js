@@ -1,14 +1,28 @@
-// The line below the title of a page: the copy that the server keeps outside of its machine.
+// The lines below the title of a page: the warnings of the server, and the copy that it keeps outside of its machine.
 
-/** @type {{ status: Replica | null }} */
-const replica = store({ status: null });
+/** @type {{ status: Replica | null, warnings: string[] }} */
+const replica = store({ status: null, warnings: [] });
 
 async function loadStatus() {
-    keep(replica, "status", await callIntegrations("GET", "/replica"));
+    const [status, ready] = await Promise.all([callIntegrations("GET", "/replica"), fetch(app.pb.buildURL("/readyz"))]);
+    /** @type {{ warnings?: string[] }} */
+    const { warnings = [] } = await ready.json();
+    keep(replica, "status", status);
+    keep(replica, "warnings", warnings);
 }
 
-/** Its faults stand on each page, a healthy state only on the overview. Nothing where the server keeps none. */
 function statusLine() {
+    return [...warningLines(), replicaLine()];
+}
+
+/** What will fail, such as mails that servers refuse. It stands on the overview. */
+function warningLines() {
+    const warnings = app.store.title === "Overview" ? replica.warnings : [];
+    return warnings.map((warning) => t.p({ className: "integrations-replica alert warning", role: "status" }, warning));
+}
+
+/** Faults of the replica stand on each page, a healthy state only on the overview. Nothing where the server keeps none. */
+function replicaLine() {
     const { status } = replica;
     const faults = status?.faults.join("; ");
     if (!status || !faults && app.store.title !== "Overview") {

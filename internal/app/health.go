@@ -25,7 +25,7 @@ import (
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
 	order.OnStop(app, "contactbaseHealth", order.WaitsEnd, func() { ending.Store(true) })
-	return health.NewMonitor(append([]health.Check{
+	monitor := health.NewMonitor(append([]health.Check{
 		{Name: "program", Look: func(context.Context) error {
 			if ending.Load() {
 				return errors.New("the program is shutting down")
@@ -44,6 +44,16 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...h
 		{Name: "engine", Look: func(context.Context) error { return engine.Working() }},
 		{Name: "disk", Look: func(context.Context) error { return checkDisk(app, minFree) }},
 	}, more...)...)
+	monitor.Warnings = func() []string { return mailWarnings(app.Settings()) }
+	return monitor
+}
+
+// mailWarnings says why mail servers will refuse the program's mails.
+func mailWarnings(settings *core.Settings) []string {
+	var mail notice.MailSettings
+	mail.Meta.SenderAddress = settings.Meta.SenderAddress
+	mail.SMTP.Enabled, mail.SMTP.LocalName = settings.SMTP.Enabled, settings.SMTP.LocalName
+	return mail.Warnings()
 }
 
 // checkMigrations returns an error if the database schema is out of date.

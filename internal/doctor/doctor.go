@@ -37,18 +37,20 @@ type Finding struct {
 // examination is one check of a data directory.
 type examination struct {
 	dir             string
+	key             string // of encrypted settings
 	now             time.Time
 	data, auxiliary *sql.DB
 	findings        []Finding
 }
 
-// Examine checks the data directory. The error says why it could not be checked.
-func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
+// Examine checks the data directory. The key is that of encrypted settings, "" for none. The error says why it could
+// not be checked.
+func Examine(ctx context.Context, dataDir, key string, now time.Time) ([]Finding, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) &&
 		backup.CheckFolder(dataDir) == nil {
 		return nil, fmt.Errorf("%s is not a data directory: it has no data.db; choose another with --dir", dataDir)
 	}
-	x := &examination{dir: dataDir, now: now}
+	x := &examination{dir: dataDir, key: key, now: now}
 	x.permissions() // before the databases are opened: closing one of their files would release their locks
 	x.room()
 	release, err := backup.Lock(dataDir)
@@ -77,7 +79,7 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	}
 	checks := []func() error{
 		x.schema, x.orphans, x.contacts, x.clock, x.webhooks,
-		x.fanOutLag, x.moving, func() error { return x.replica(ctx) },
+		x.fanOutLag, x.moving, x.mail, func() error { return x.replica(ctx) },
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

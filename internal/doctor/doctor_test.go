@@ -19,6 +19,10 @@ import (
 func newFolder(t *testing.T) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
+	app.Settings().Meta.SenderAddress = "crm@example.org"
+	if err := app.Save(app.Settings()); err != nil {
+		t.Fatal(err)
+	}
 	tenants := map[string]string{}
 	for _, name := range []string{"Acme", "Beta"} {
 		tenants[name] = testkit.Tenant(t, app, name)
@@ -33,7 +37,7 @@ func newFolder(t *testing.T) core.App {
 // examine returns the findings that are not OK.
 func examine(t *testing.T, app core.App, now time.Time) []string {
 	t.Helper()
-	findings, err := doctor.Examine(context.Background(), app.DataDir(), now)
+	findings, err := doctor.Examine(context.Background(), app.DataDir(), "", now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +86,11 @@ func TestFindings(t *testing.T) {
 			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
 		"a frozen tenant": {"INSERT INTO _moves (tenant, state, created) SELECT id, 'frozen', '2026-01-31 12:00:00.000Z' FROM tenants WHERE name = 'Acme'", 0,
 			"moves warning: tenants closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
-		"an incomplete tenant":    {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},
-		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory was written by an older version: ", "start the program"},
-		"a newer data directory":  {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
+		"an incomplete tenant":     {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},
+		"an older data directory":  {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory was written by an older version: ", "start the program"},
+		"a sender of PocketBase's": {"UPDATE _params SET value = replace(value, 'crm@example.org', 'support@example.com') WHERE id = 'settings'", 0, "mail warning: The sender address of mails is still PocketBase's example", "change it in Settings"},
+		"encrypted settings":       {"UPDATE _params SET value = 'sealed' WHERE id = 'settings'", 0, "", ""},
+		"a newer data directory":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +160,7 @@ func TestDamagedFolder(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	findings, err := doctor.Examine(t.Context(), copied, time.Now())
+	findings, err := doctor.Examine(t.Context(), copied, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +180,7 @@ func TestDamagedFolder(t *testing.T) {
 func TestMissingDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {
+	if _, err := doctor.Examine(t.Context(), dir, "", time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {
 		t.Errorf("an empty folder gives %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

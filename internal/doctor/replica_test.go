@@ -15,7 +15,7 @@ func TestReplicaOfAFolder(t *testing.T) {
 	app := testkit.NewApp(t)
 	found := func(now time.Time) string {
 		t.Helper()
-		findings, err := doctor.Examine(t.Context(), app.DataDir(), now)
+		findings, err := doctor.Examine(t.Context(), app.DataDir(), "", now)
 		if err != nil {
 			t.Fatal(err)
 		}

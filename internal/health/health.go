@@ -42,6 +42,10 @@ type Reason struct {
 type Monitor struct {
 	checks []*check
 
+	// Warnings returns sentences about what will fail although the program is ready. Anybody may read them. Set it before
+	// the monitor is used; nil for none.
+	Warnings func() []string
+
 	mu      sync.Mutex
 	looking chan struct{} // closed when the running checks are done; nil if none are running
 	reasons []Reason      // of the last run
@@ -132,9 +136,13 @@ func ServeLive(w http.ResponseWriter, _ *http.Request) {
 // ServeReady answers 200 if the program can do its work, and otherwise 503 with the reasons.
 func (m *Monitor) ServeReady(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
-		Status  string   `json:"status"`
-		Reasons []Reason `json:"reasons"`
-	}{"ready", m.Reasons()}
+		Status   string   `json:"status"`
+		Reasons  []Reason `json:"reasons"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{"ready", m.Reasons(), nil}
+	if m.Warnings != nil {
+		answer.Warnings = m.Warnings()
+	}
 	status := http.StatusOK
 	if len(answer.Reasons) > 0 {
 		answer.Status, status = "not ready", http.StatusServiceUnavailable

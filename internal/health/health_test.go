@@ -32,6 +32,11 @@ func TestAnswers(t *testing.T) {
 	if got := ready(health.NewMonitor(sound)); got.Code != 200 || got.Body.String() != `{"status":"ready","reasons":[]}`+"\n" {
 		t.Errorf("where all holds the answer is %d %s", got.Code, got.Body)
 	}
+	warned := health.NewMonitor(sound)
+	warned.Warnings = func() []string { return []string{"Look at it."} }
+	if got := ready(warned); got.Code != 200 || got.Body.String() != `{"status":"ready","reasons":[],"warnings":["Look at it."]}`+"\n" {
+		t.Errorf("with a warning the answer is %d %s", got.Code, got.Body)
+	}
 	got := ready(health.NewMonitor(sound, broken))
 	if want := `{"status":"not ready","reasons":[{"check":"two","message":"it is broken"}]}` + "\n"; got.Code != 503 || got.Body.String() != want {
 		t.Errorf("the answer is %d %s", got.Code, got.Body)
