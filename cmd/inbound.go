@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"fmt"
+	"strconv"
+
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
@@ -20,7 +23,17 @@ func inboundRow(record *core.Record) row {
 			shown[i].value = nil
 		}
 	}
-	return shown
+	return append(shown, property{"rateLimit", inboundRate(record.GetInt("rateLimit"))})
+}
+
+// inboundRate is the rateLimit of an inbound webhook. Tables show which default 0 stands for.
+type inboundRate int
+
+func (r inboundRate) String() string {
+	if r == 0 {
+		return fmt.Sprintf("%d (default)", inbound.DefaultRateLimit)
+	}
+	return strconv.Itoa(int(r))
 }
 
 // NewInboundCommand returns the command that manages inbound webhooks.
@@ -35,6 +48,7 @@ func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 
 func inboundCreate(app core.App) *cobra.Command {
 	var name, access, mapping, verifySecret, verifyScheme string
+	var rateLimit int
 	command := &cobra.Command{
 		Use:         "create TENANT",
 		Short:       "Create an inbound webhook; its address is shown once",
@@ -51,12 +65,12 @@ func inboundCreate(app core.App) *cobra.Command {
 			}
 			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{
 				"tenant": t.Id, "name": name, "access": access, "mapping": mapping,
-				"verifySecret": verifySecret, "verifyScheme": verifyScheme,
+				"verifySecret": verifySecret, "verifyScheme": verifyScheme, "rateLimit": rateLimit,
 			})
 			if err != nil {
 				return err
 			}
-			return printOne(command, append(columns(record, inboundColumns...), minted(app, record)...))
+			return printOne(command, append(inboundRow(record), minted(app, record)...))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "the sending system")
@@ -68,6 +82,8 @@ func inboundCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&verifyScheme, "verifyScheme", "",
 		"how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
 	choices(command, "verifyScheme", inbound.Schemes())
+	command.Flags().IntVar(&rateLimit, "rateLimit", 0,
+		fmt.Sprintf("requests per minute, of which half may come at once; 0 for %d", inbound.DefaultRateLimit))
 	return command
 }
 

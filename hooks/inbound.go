@@ -23,6 +23,8 @@ const removeVerifySecret = "-"
 
 func bindInbound(app core.App) {
 	app.OnRecordCreateRequest(inbound.CollectionName).BindFunc(noteScheme)
+	app.OnRecordCreateRequest(inbound.CollectionName).BindFunc(keepRate)
+	app.OnRecordUpdateRequest(inbound.CollectionName).BindFunc(keepRate)
 	app.OnRecordCreate(inbound.CollectionName).BindFunc(mintToken)
 	app.OnRecordUpdate(inbound.CollectionName).BindFunc(keepToken)
 	app.OnRecordValidate(inbound.CollectionName).BindFunc(validateInbound)
@@ -90,6 +92,17 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 	}
 	record.Set("verifySecret", sealed)
 	return nil
+}
+
+// keepRate refuses a limit above the default, unless a superuser sets it: the server's time is not a member's to give.
+func keepRate(e *core.RecordRequestEvent) error {
+	rate := e.Record.GetInt("rateLimit")
+	if e.HasSuperuserAuth() || rate <= max(inbound.DefaultRateLimit, e.Record.Original().GetInt("rateLimit")) {
+		return e.Next()
+	}
+	return e.BadRequestError("The record is invalid.", validation.Errors{"rateLimit": validation.NewError(
+		"validation_max_less_equal_than_required", fmt.Sprintf(
+			"Must be at most %d requests a minute. Only an operator of the server can set more.", inbound.DefaultRateLimit))})
 }
 
 // presetScheme returns how the sender of the mapping's preset signs, "" if unknown.

@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,4 +110,35 @@ func TestVerifySecretLength(t *testing.T) {
 		t.Errorf("the stored secret is %q", got)
 	}
 	d.expect(200, superuser, "PATCH", path+"/"+made, `{"verifySecret":"-"}`)
+}
+
+// Only a superuser sets a limit above the default.
+func TestInboundRate(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	superuser := testkit.NewClient(t, d.base, "")
+	superuser.Header.Set("Authorization", testkit.SuperuserToken(t, d.app))
+	member, path := d.as(d.admin), recordsOf("inbound_webhooks")
+	expect := func(client *testkit.Client, method, path, body string, status int) *testkit.Answer {
+		t.Helper()
+		got := client.Do(method, path, body)
+		if got.Status != status || status == 400 && !strings.Contains(string(got.Body), `"rateLimit":{"code":"`) {
+			t.Errorf("%s gives %d %s", body, got.Status, got.Body)
+		}
+		return got
+	}
+	create := func(client *testkit.Client, rate, status int) *testkit.Answer {
+		t.Helper()
+		return expect(client, "POST", path,
+			fmt.Sprintf(`{"tenant":"%s","name":"i","access":"upsert","rateLimit":%d}`, d.acme.tenant, rate), status)
+	}
+	create(member, 600, 200)
+	create(member, 601, 400)
+	create(member, -1, 400)
+	create(superuser, -1, 400)
+	create(superuser, 2_000_000, 400)
+	made, _ := create(superuser, 5000, 200).JSON()["id"].(string)
+	expect(member, "PATCH", path+"/"+made, `{"name":"renamed"}`, 200)
+	expect(member, "PATCH", path+"/"+made, `{"rateLimit":5001}`, 400)
+	expect(member, "PATCH", path+"/"+made, `{"rateLimit":10}`, 200)
 }

@@ -20,9 +20,15 @@ const maxCallPath = 200
 // by it. A tool's request then does not count again.
 const countedKey = "contactbaseCounted"
 
+// receiverKey has the id of the inbound webhook that a request was sent to.
+const receiverKey = "contactbaseReceiver"
+
 // countCall counts an API request or an MCP message for its key, and stores it if it was rejected, failed, or
 // one of the slowest.
 func (s *server) countCall(e *core.RequestEvent, status int, took time.Duration) {
+	if webhook, ok := e.Get(receiverKey).(string); ok {
+		s.Calls.CountInbound(webhook, status, time.Now())
+	}
 	if e.Get(countedKey) == nil && !below(apiPrefix, e.Request.URL.Path) {
 		return
 	}

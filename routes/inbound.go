@@ -33,7 +33,7 @@ func (s *server) probeInbound(e *core.RequestEvent) error {
 	if shake == nil {
 		return envelope.WriteData(e, map[string]string{"status": "ready"})
 	}
-	if err := s.limits.Receive(e, webhook.ID); err != nil {
+	if err := s.limits.Receive(e, webhook.ID, webhook.RateLimit); err != nil {
 		return err
 	}
 	return s.answerHandshake(e, webhook, shake, wrong)
@@ -44,7 +44,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	if err := s.limits.Receive(e, webhook.ID); err != nil {
+	if err := s.limits.Receive(e, webhook.ID, webhook.RateLimit); err != nil {
 		return err
 	}
 	sent := posted{contentType: e.Request.Header.Get("Content-Type")}
@@ -182,6 +182,7 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Set(receiverKey, webhook.ID)
 	body.CountFor(e.Request, body.Senders(webhook.TenantID))
 	return webhook, nil
 }

@@ -43,7 +43,7 @@ function inboundPage() {
         const rows = await loadPage(data, "inbound_webhooks", {
             sort: "-created",
             expand: "tenant",
-            fields: "id,tenant,name,access,prefix,mapping,verifyScheme,disabled,lastUsed,expand.tenant.name",
+            fields: "id,tenant,name,access,prefix,mapping,verifyScheme,rateLimit,disabled,lastUsed,expand.tenant.name",
             conditions: filterConditions(data, ["name", "prefix"]),
         });
         keep(data, "rows", rows.map((row) => ({ ...row, muted: row.disabled })));
@@ -119,7 +119,7 @@ function inboundActions(inbound) {
  * @param {string} [tenant] that of a new one
  */
 function editInbound(inbound, tenant) {
-    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} */
+    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"], rateLimit: string }} */
     const data = store({
         tenant: inbound?.tenant || tenant || onlyTenant(),
         name: inbound?.name || "",
@@ -128,6 +128,7 @@ function editInbound(inbound, tenant) {
         mapping: presetOf(inbound?.mapping) === customMapping ? JSON.stringify(inbound?.mapping, null, 2) : "",
         verifySecret: "",
         verifyScheme: inbound?.verifyScheme || "",
+        rateLimit: inbound?.rateLimit ? String(inbound.rateLimit) : "",
     });
     openForm({
         title: inbound ? "Edit the inbound webhook" : "New inbound webhook",
@@ -142,6 +143,7 @@ function editInbound(inbound, tenant) {
                 }
             }),
             signingFields(data, !inbound),
+            textField("Requests per minute", data, "rateLimit", { type: "number", min: "1", max: "1000000", step: "1", help: "Leave empty for 600. Half of them may come at once. More get 429, and are not stored." }),
         ],
         run: async () => {
             const values = {
@@ -150,6 +152,7 @@ function editInbound(inbound, tenant) {
                 mapping: chosenMapping(data),
                 verifySecret: data.verifySecret,
                 verifyScheme: data.verifyScheme,
+                rateLimit: Number(data.rateLimit),
             };
             if (inbound) {
                 await app.pb.collection("inbound_webhooks").update(inbound.id, values, { requestKey: null });

@@ -3,13 +3,17 @@
 /** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
     const inboundId = route.params.id;
-    /** @type {List<InboundRequest> & { inbound: InboundWebhook | null }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, inbound: null });
+    /** @type {List<InboundRequest> & { inbound: InboundWebhook | null, limited: number }} */
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, inbound: null, limited: 0 });
 
     async function load() {
         const [inbound, rows] = await Promise.all([
             app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,tenant,name,access,mapping", requestKey: null }),
-            loadPageOf(data, async (page) => (await sendIntegrations("GET", "/inbound/requests", { query: { inbound: inboundId, page } })).data),
+            loadPageOf(data, async (page) => {
+                const found = (await sendIntegrations("GET", "/inbound/requests", { query: { inbound: inboundId, page } })).data;
+                data.limited = found.limited;
+                return found;
+            }),
             loadPresets(),
         ]);
         keep(data, "inbound", inbound);
@@ -22,6 +26,7 @@ function inboundRequestsPage(route) {
         load,
         content: () => [
             () => (data.inbound ? t.p(null, "To ", t.strong(null, data.inbound.name)) : null),
+            () => (data.limited ? t.div({ className: "alert warning" }, `${data.limited} refused with 429 in the last 24 hours, because too many came at once. They are not in this list. Raise the requests per minute if the sender does not repeat them.`) : null),
             table({
                 label: "Inbound requests",
                 data,

@@ -5,7 +5,7 @@ interface Answers {
     "/deliveries": Delivery[];
     "/overview": Overview;
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
-    "/inbound/requests": RecordPage<InboundRequest>;
+    "/inbound/requests": RecordPage<InboundRequest> & { limited: number };
     [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string };
     [replay: `/inbound/requests/${string}/replay`]: Outcome;
     "/audit": AuditEntry[];

@@ -88,6 +88,7 @@ interface InboundWebhook extends OfTenant {
     prefix: string;
     mapping: Mapping | null;
     verifyScheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot";
+    rateLimit: number; // requests per minute, 0 for the default
     disabled: boolean;
     lastUsed: string;
 }

@@ -146,7 +146,7 @@ func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 		if g == byMinute {
 			end = max(end, g.of(now.Add(-MinutesKept)))
 		}
-		for _, kind := range []string{ofWebhook, ofEvent, ofKey} {
+		for _, kind := range []string{ofWebhook, ofEvent, ofKey, ofInbound} {
 			failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, pruneSQL, kind, g.seconds(), end))
 		}
 	}

@@ -43,16 +43,16 @@ func (c *Calls) merge(others counts) {
 	c.Failed += others.failed
 }
 
-// keyMinute is the id of a key and a minute, counted from 1970.
-type keyMinute struct {
-	key    string
-	minute int64
+// calledMinute is what was called with, the id of a key or an inbound webhook, and a minute, counted from 1970.
+type calledMinute struct {
+	kind, id string
+	minute   int64
 }
 
 // CallCounter counts calls in memory until Write stores them.
 type CallCounter struct {
 	mu     sync.Mutex
-	counts map[keyMinute]*Calls
+	counts map[calledMinute]*Calls
 	kept   keptCalls
 
 	writing sync.Mutex
@@ -61,22 +61,34 @@ type CallCounter struct {
 
 // NewCallCounter returns an empty counter.
 func NewCallCounter() *CallCounter {
-	return &CallCounter{counts: map[keyMinute]*Calls{}}
+	return &CallCounter{counts: map[calledMinute]*Calls{}}
 }
 
 // Count counts a call with the key of that id, or "" for a call without a valid key. It reports whether the caller
 // should call Keep, because the call failed or is one of the slowest.
 func (c *CallCounter) Count(key string, status int, took time.Duration, at time.Time) bool {
-	of := keyMinute{key, at.Unix() / 60}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.add(ofKey, key, status, at)
+	return status >= http.StatusBadRequest || c.kept.isSlow(key, took, at)
+}
+
+// CountInbound counts a request to the inbound webhook of that id.
+func (c *CallCounter) CountInbound(id string, status int, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(ofInbound, id, status, at)
+}
+
+// add counts a call. The caller holds mu.
+func (c *CallCounter) add(kind, id string, status int, at time.Time) {
+	of := calledMinute{kind, id, at.Unix() / 60}
 	calls := c.counts[of]
 	if calls == nil {
 		calls = &Calls{}
 		c.counts[of] = calls
 	}
 	calls.add(status)
-	return status >= http.StatusBadRequest || c.kept.isSlow(key, took, at)
 }
 
 // Keep keeps the details of a call.
@@ -117,12 +129,12 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 func (c *CallCounter) drain() (statements []sqlite.Statement) {
 	c.mu.Lock()
 	calls, kept := c.counts, c.kept.take()
-	c.counts = map[keyMinute]*Calls{}
+	c.counts = map[calledMinute]*Calls{}
 	c.mu.Unlock()
 	for of, n := range calls {
 		at := time.Unix(of.minute*60, 0)
 		for _, g := range grains {
-			statements = append(statements, add(ofKey, g.of(at), of.key, counts{
+			statements = append(statements, add(of.kind, g.of(at), of.id, counts{
 				done: n.Answered, refused: n.Refused, limited: n.Limited, failed: n.Failed,
 			}))
 		}
@@ -137,6 +149,13 @@ func (c *CallCounter) drain() (statements []sqlite.Statement) {
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
 	steps := make([]Calls, span.Steps)
 	err := span.counts(app, oneSQL, ofKey, key, func(step int, c counts) { steps[step].merge(c) })
+	return steps, err
+}
+
+// OfInbound returns the requests to an inbound webhook in each step of the span.
+func OfInbound(app core.App, id string, span Span) ([]Calls, error) {
+	steps := make([]Calls, span.Steps)
+	err := span.counts(app, oneSQL, ofInbound, id, func(step int, c counts) { steps[step].merge(c) })
 	return steps, err
 }
 

@@ -11,6 +11,7 @@ const (
 	ofWebhook = "webhook"
 	ofEvent   = "event"
 	ofKey     = "key"
+	ofInbound = "inbound"
 )
 
 // counts are the counts of a row. Each kind uses some of them.

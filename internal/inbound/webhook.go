@@ -28,6 +28,9 @@ const (
 	AccessFull   = "full"   // deletions too
 )
 
+// DefaultRateLimit is how many requests per minute an inbound webhook without a rateLimit receives.
+const DefaultRateLimit = 600
+
 // Webhook is an inbound webhook as requests need it.
 type Webhook struct {
 	ID           string
@@ -38,6 +41,7 @@ type Webhook struct {
 	Mapping      *payload.Mapping // nil if none
 	VerifySecret string           // in plain; "" if requests need no signature
 	VerifyScheme string           // how the sender signs, one of Schemes; "" for those that need no choice
+	RateLimit    int              // requests per minute, 0 for DefaultRateLimit
 	LastUsed     time.Time
 
 	token     string // of the request; "" for a superuser
@@ -105,13 +109,14 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		Mapping      sql.NullString `db:"mapping"`
 		VerifySecret string         `db:"verifySecret"`
 		VerifyScheme string         `db:"verifyScheme"`
+		RateLimit    int            `db:"rateLimit"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
 		State        tenant.State   `db:"state"`
 	}
 	err := app.DB().NewQuery(
 		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[verifyScheme]], " +
-			"w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
+			"w.[[rateLimit]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {
@@ -124,6 +129,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		State:        row.State,
 		Access:       row.Access,
 		VerifyScheme: row.VerifyScheme,
+		RateLimit:    row.RateLimit,
 		LastUsed:     row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {

@@ -2,11 +2,13 @@ package overview
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/activity"
 	"contactbase/internal/stamp"
 )
 
@@ -34,6 +36,7 @@ type InboundPage struct {
 	PerPage    int              `json:"perPage"`
 	TotalItems int              `json:"totalItems"` // at most 10,000
 	TotalPages int              `json:"totalPages"`
+	Limited    int64            `json:"limited"` // requests of the last 24 hours beyond a limit, which are not stored
 }
 
 var inboundColumns = []string{"id", "inbound", "contentType", "status", "result", "erased", "created"}
@@ -47,6 +50,13 @@ func InboundRequests(app core.App, inboundID string, page, perPage int) (*Inboun
 		Bind(dbx.Params{"inbound": inboundID, "cap": countCap}).Row(&found.TotalItems)
 	if err != nil {
 		return nil, fmt.Errorf("counting the requests to the inbound webhook %q: %w", inboundID, err)
+	}
+	refused, err := activity.OfInbound(app, inboundID, activity.Day(time.Now()))
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range refused {
+		found.Limited += step.Limited
 	}
 	found.TotalPages = (found.TotalItems + perPage - 1) / perPage
 	if page > found.TotalPages {

@@ -14,6 +14,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 	"contactbase/internal/visitor"
@@ -24,12 +25,11 @@ import (
 const (
 	defaultRate = tenant.DefaultRateLimit
 	refusedRate = 30  // refused authentications per client address
-	inboundRate = 120 // calls per inbound webhook
 	memberRate  = 300 // requests per member or portal link
 	tryRate     = 20  // costly requests of one kind, such as pings, per member or portal link
 
-	inboundBurst = 20
 	memberBurst  = 100
+	inboundShare = 2  // an inbound webhook's burst is half of its rate: shops send all of a bulk edit at once
 	burstShare   = 6  // a key's burst is a sixth of its rate
 	tenantShares = 10 // all keys of a tenant together may do ten times what one may, and so may all its members
 
@@ -38,7 +38,8 @@ const (
 
 // Limits limits requests with the generic cell rate algorithm (GCRA).
 type Limits struct {
-	refused, inbound     *throttled.GCRARateLimiterCtx
+	refused              *throttled.GCRARateLimiterCtx
+	inbound              throttled.GCRAStoreCtx
 	keys, members, tries *pair
 }
 
@@ -46,7 +47,7 @@ type Limits struct {
 func New(now func() time.Time) *Limits {
 	return &Limits{
 		refused: newLimiter(newStore(now), Refused),
-		inbound: newLimiter(newStore(now), Rate{inboundRate, inboundBurst}),
+		inbound: newStore(now),
 		keys:    newPair(now), members: newPair(now), tries: newPair(now),
 	}
 }
@@ -137,9 +138,14 @@ func (l *Limits) Refuse(e *core.RequestEvent) error {
 	return nil
 }
 
-// Receive counts a request to an inbound webhook.
-func (l *Limits) Receive(e *core.RequestEvent, webhookID string) error {
-	limited, result, err := l.inbound.RateLimitCtx(e.Request.Context(), webhookID, 1)
+// Receive counts a request to an inbound webhook with this rateLimit, 0 or less for the default.
+func (l *Limits) Receive(e *core.RequestEvent, webhookID string, rateLimit int) error {
+	if rateLimit <= 0 {
+		rateLimit = inbound.DefaultRateLimit
+	}
+	limiter := newLimiter(l.inbound, Rate{rateLimit, max(1, rateLimit/inboundShare)})
+	key := webhookID + " " + strconv.Itoa(rateLimit) // with a new rate, the count starts at zero
+	limited, result, err := limiter.RateLimitCtx(e.Request.Context(), key, 1)
 	if err != nil {
 		return fmt.Errorf("counting a request to an inbound webhook: %w", err)
 	}

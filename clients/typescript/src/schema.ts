@@ -320,7 +320,8 @@ export interface paths {
          *     JSON, `validationToken` in the query (Microsoft) as plain text, and `X-Hook-Secret` without contacts (Asana) with that header.
          *     A body over 16 KiB is not a handshake.
          *
-         *     **Limit.** 120 requests a minute per webhook, with a burst of 20.
+         *     **Limit.** 600 requests a minute per webhook, with a burst of 300. `rateLimit` of the webhook overrides the rate; the burst is then
+         *     half of it. A request beyond the limit gets 429 with `Retry-After`, and is not stored.
          *
          *     Another Contactbase can send its webhooks to this address: its events need no mapping.
          */
@@ -2924,6 +2925,11 @@ export interface components {
         };
         InboundRequestListResponse: {
             data: {
+                /**
+                 * @description How many requests of the last 24 hours got 429, because they were too many or too large at once. They are not among
+                 *     the items. The number is up to 5 seconds old.
+                 */
+                limited: number;
                 items: components["schemas"]["InboundRequest"][];
                 page: number;
                 perPage: number;
