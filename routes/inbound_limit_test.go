@@ -23,7 +23,7 @@ func TestInboundLimit(t *testing.T) {
 		return admin.Do("GET", "/api/integrations/inbound/requests?inbound="+webhook.Id, "").Data()["limited"]
 	}
 	shop := newSender(t, f, "upsert", map[string]any{"name": "shop"})
-	for i := range 120 {
+	for i := range 60 {
 		shop.expect("created:1", fmt.Sprintf(`{"id":%d,"email":"c%d@example.com"}`, i, i))
 	}
 	if got := refused("shop"); got != 0.0 {

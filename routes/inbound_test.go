@@ -277,7 +277,7 @@ func TestInboundRateLimit(t *testing.T) {
 	for ; got == "400 validation_failed"; calls++ {
 		got, answer = s.post(`{}`)
 	}
-	if got != "429 rate_limited" || calls != 20 {
+	if got != "429 rate_limited" || calls != 300 {
 		t.Errorf("after %d calls comes %s", calls, got)
 	}
 	if answer.Header.Get("Retry-After") == "" {
@@ -312,7 +312,7 @@ func TestInboundErrorsNameTheField(t *testing.T) {
 	_, f := newAPI(t)
 	for _, c := range []struct{ mapping, body, want string }{
 		{`null`, `{"name":["a"]}`, "Nothing was written: name: must be text"},
-		{`{"preset":"typeform"}`, `{"foo":1}`, "the mapping finds nothing for"},
+		{`{"fields":{"email":"form_response.@answer:email"}}`, `{"foo":1}`, "the mapping finds nothing for"},
 		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\" at form.mail. The request has: \"form.email\", \"n\".`},
 		{`null`, `{"customer":{"mail":"ada@example.com"},"plan":"pro"}`, `The request has: \"customer.mail\", \"plan\".`},
 		{`{"items":"people"}`, `{"data":[{"email":"ada@example.com"}]}`, `The request has: \"data\".`},

@@ -43,6 +43,9 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 		return nil, err
 	}
 	decoded, err := payload.Decode(contentType, body, webhook.Mapping, own...)
+	if payload.IsEmpty(err) && webhook.isOfSender() {
+		decoded, err = payload.Nothing(), nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,9 @@ func (r *Request) outcome(results []contact.Result, show bool, err error) (*Outc
 	outcome := &Outcome{Results: make([]Result, len(results))}
 	for i, done := range results {
 		result := resultOf(r.items[i], done)
+		if r.webhook.isOfSender() && result.lacksContact() {
+			result = result.ignore(r.note)
+		}
 		if result.Index = i; !show {
 			result.Contact = nil
 		}
@@ -102,6 +105,19 @@ func (r Result) explain(item readItem) Result {
 			r.Error.Message += "; " + payload.MissingWarning(item.Missing)
 		}
 	}
+	return r
+}
+
+// lacksContact reports whether the item failed because it has neither a name nor an email address.
+func (r *Result) lacksContact() bool {
+	return r.Error != nil && r.Error.Fields["name"].Code == fault.CodeRequired
+}
+
+// ignore makes a failed item an ignored one: a sender that is known also sends events without a contact, and gives up
+// an address that refuses them. note says what the request has instead.
+func (r Result) ignore(note string) Result {
+	r.Status, r.Error = Ignored, nil
+	r.Warnings = append(r.Warnings, "the request has no contact: neither a name nor an email address."+note)
 	return r
 }
 

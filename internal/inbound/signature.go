@@ -110,6 +110,9 @@ var schemes = []scheme{
 	},
 }
 
+// genericSchemes are those of many senders.
+var genericSchemes = []string{"standard", "x-signature"}
+
 // Schemes returns the values of an inbound webhook's verifyScheme.
 func Schemes() []string {
 	var names []string

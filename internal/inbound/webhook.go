@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,6 +69,11 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 	}
 	webhook.token, webhook.tokenHash = token, hash
 	return webhook, nil
+}
+
+// isOfSender reports whether a sender's preset or scheme says who sends the requests.
+func (w *Webhook) isOfSender() bool {
+	return w.Mapping.Preset() != "" || w.VerifyScheme != "" && !slices.Contains(genericSchemes, w.VerifyScheme)
 }
 
 // authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have

@@ -44,6 +44,7 @@ var vocabulary = []struct {
 	{field(email), "correioeletronico correioelectronico enderecoeletronico enderecoelectronico"},
 	{field(email), "emailadres epost"},
 	{ranked(email, Other), "emailid mailid"}, // India
+	{ranked(email, Other), "replyto"},        // as forms name the visitor
 	{ranked(email, Other), "pec"},            // a certified address in Italy
 
 	{field(phone), "phone phones telephone telephones tel phoneno telno telephoneno contactno " +

@@ -181,18 +181,13 @@ func (p *Payload) advise(root any) {
 		return
 	}
 	if first.Match != nil {
-		if _, sent := first.Fields[fieldName]; sent || first.Err != nil || first.Fields[FieldEmail] == nil {
-			return
-		}
-		if text, found := suggestion(root); found != nil && found.elsewhere && found.isAtTop() {
-			first.Warnings = append(first.Warnings,
-				"the body has a name that was not read; choose the sender's preset, or set a mapping such as "+text)
-		}
+		first.adviseUnread(root)
 		return
 	}
-	text, found := suggestion(root)
-	if found == nil {
+	text := suggestion(root)
+	if text == "" {
 		p.Note += " Choose the sender's preset, or set a mapping with the paths of the contact's fields."
+		first.adviseUnread(root)
 		return
 	}
 	p.Note += " Choose the sender's preset, or set a mapping such as " + text + "."
@@ -210,7 +205,7 @@ func decodePlain(root any, own []string) (Payload, error) {
 		return Payload{Items: []Item{plainItem(v, own)}}, nil
 	case []any:
 		if len(v) == 0 {
-			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty. Send at least one contact.")
+			return Payload{}, errEmptyArray
 		}
 		if item, ok := formItem(v); ok {
 			return Payload{Items: []Item{item}}, nil
@@ -297,8 +292,18 @@ func unsupported() error {
 			"application/x-www-form-urlencoded or multipart/form-data.")
 }
 
-func emptyBody() error {
-	return fault.New(fault.ValidationFailed, "The body is empty. Send a contact's fields.")
+// Why a request has nothing to read.
+var (
+	errEmptyBody  = fault.New(fault.ValidationFailed, "The body is empty. Send a contact's fields.")
+	errEmptyArray = fault.New(fault.ValidationFailed, "The array is empty. Send at least one contact.")
+)
+
+// IsEmpty reports whether Decode failed because the request has nothing to read.
+func IsEmpty(err error) bool { return errors.Is(err, errEmptyBody) || errors.Is(err, errEmptyArray) }
+
+// Nothing returns the payload of a request with nothing to read, which is ignored.
+func Nothing() Payload {
+	return Payload{Items: []Item{{Action: contact.Upsert, Ignored: true, Warnings: []string{"the request is empty"}}}}
 }
 
 func notUTF8() error {
@@ -310,7 +315,7 @@ func notUTF8() error {
 func parseJSON(body []byte) (any, error) {
 	body = wire.WithoutMark(body)
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, emptyBody()
+		return nil, errEmptyBody
 	}
 	if !utf8.Valid(body) {
 		return nil, notUTF8()

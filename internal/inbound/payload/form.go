@@ -25,7 +25,7 @@ const (
 // order, and the last of two pairs counts.
 func parseURLEncoded(body []byte) (any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, emptyBody()
+		return nil, errEmptyBody
 	}
 	f := newForm()
 	for pair := range strings.SplitSeq(strings.TrimSpace(string(body)), "&") {
@@ -48,7 +48,7 @@ func parseURLEncoded(body []byte) (any, error) {
 // parseMultipart reads multipart/form-data (RFC 7578). It skips files with a warning.
 func parseMultipart(body []byte, boundary string) (any, []string, error) {
 	if len(body) == 0 {
-		return nil, nil, emptyBody()
+		return nil, nil, errEmptyBody
 	}
 	if boundary == "" {
 		return nil, nil, fault.New(fault.InvalidJSON, "The multipart form has no boundary. Add it to Content-Type.")

@@ -64,7 +64,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return []any{r.root}, false, nil
 		}
 		if len(list) == 0 {
-			return nil, true, fault.New(fault.ValidationFailed, "The array is empty. Send at least one item.")
+			return nil, true, errEmptyArray
 		}
 		return list, true, checkCount(len(list))
 	}
@@ -78,7 +78,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 	case map[string]any:
 		return []any{v}, true, nil
 	case nil:
-		if ok {
+		if ok || r.preset != "" {
 			return nil, true, nil
 		}
 	}

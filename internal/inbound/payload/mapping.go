@@ -23,6 +23,7 @@ const (
 // (https://github.com/tidwall/gjson/blob/master/SYNTAX.md). ParseMapping checks a mapping.
 type Mapping struct {
 	preset     string
+	ownItems   bool   // the items are not the preset's
 	itemsText  string // as written, for a message
 	items      path
 	actionText string // as written, for a message
@@ -81,6 +82,7 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 		return nil, fault.New(fault.ValidationFailed, "mapping: must be an object")
 	}
 	preset, _ := obj["preset"].(string)
+	_, ownItems := obj["items"]
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
 	}
@@ -88,8 +90,16 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.preset = preset
+	m.preset, m.ownItems = preset, ownItems
 	return m, nil
+}
+
+// Preset returns the name of the preset that the mapping starts from, "" if none. m may be nil.
+func (m *Mapping) Preset() string {
+	if m == nil {
+		return ""
+	}
+	return m.preset
 }
 
 // Scheme returns how the sender of the mapping's preset signs, "" if unknown. m may be nil.

@@ -60,6 +60,8 @@ func (r *plainReading) findNames(own []string) {
 	var known, shaped []string
 	for name := range r.obj {
 		switch {
+		case isSenders(r.obj, name) && !slices.Contains(own, name):
+			r.leaveToSender(name)
 		case fieldLike(name) != "":
 			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
 		case isAction(name):

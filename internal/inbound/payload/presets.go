@@ -3,6 +3,7 @@ package payload
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -24,6 +25,11 @@ type PresetInfo struct {
 	// how the sender signs, see inbound.Schemes; "" if it does not, or in another way
 	Scheme  string          `json:"scheme"`
 	Mapping json.RawMessage `json:"mapping"`
+
+	// The header that names the kind of event and, by the longest beginning of its value, the path of the items instead of
+	// the mapping's.
+	topicHeader string
+	topics      map[string]path
 
 	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of one in the folder
 	SampleType string `json:"sampleType"` // its content type
@@ -54,8 +60,16 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 			panic(err)
 		}
 		var p PresetInfo
-		if err := json.Unmarshal(raw, &p); err != nil {
+		var by struct {
+			TopicHeader string            `json:"topicHeader"`
+			Topics      map[string]string `json:"topics"`
+		}
+		if err := errors.Join(json.Unmarshal(raw, &p), json.Unmarshal(raw, &by)); err != nil {
 			panic("payload: " + file + ": " + err.Error())
+		}
+		p.topicHeader, p.topics = by.TopicHeader, map[string]path{}
+		for topic, items := range by.Topics {
+			p.topics[topic], _ = parsePath(items)
 		}
 		p.Name = strings.TrimSuffix(filepath.Base(file), ".json")
 		sample, err := presetFiles.ReadFile("presets/" + p.Name + "/" + p.Sample)
@@ -67,6 +81,28 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 	}
 	return all
 })
+
+// ByTopic returns the mapping for a request whose headers say of which kind its event is: a sender's bodies may differ by
+// what they lack only. m may be nil.
+func (m *Mapping) ByTopic(header func(name string) string) *Mapping {
+	preset := presets()[m.Preset()]
+	topic := ""
+	if preset.topicHeader != "" {
+		topic = header(preset.topicHeader)
+	}
+	if topic == "" || m.ownItems {
+		return m
+	}
+	longest := ""
+	for beginning := range preset.topics {
+		if strings.HasPrefix(topic, beginning) && len(beginning) > len(longest) {
+			longest = beginning
+		}
+	}
+	own := *m
+	own.items = preset.topics[longest]
+	return &own
+}
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presets())) }
 

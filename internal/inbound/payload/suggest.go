@@ -20,29 +20,26 @@ const (
 type proposal struct {
 	Items  string         `json:"items,omitempty"`
 	Fields map[string]any `json:"fields"`
-
-	elsewhere bool // the name is not beside the email address, but in one of the details
 }
 
-// isAtTop reports whether the email address is a property of the payload itself.
-func (p *proposal) isAtTop() bool {
-	path, _ := p.Fields[names.Email].(string)
-	return p.Items == "" && !strings.Contains(path, ".")
-}
-
-// suggestion returns a mapping, also as JSON, for a payload without recognized names: the paths in the first part
-// with an email address, "" if none.
-func suggestion(root any) (mapping string, found *proposal) {
-	if found = suggest(newWork(), root, nil, suggestDepth); found == nil {
-		return "", nil
-	}
+// text returns the mapping as JSON, "" if it is too long.
+func (p *proposal) text() string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(found); err != nil || text.Len() > suggestBytes {
-		return "", nil
+	if err := enc.Encode(p); err != nil || text.Len() > suggestBytes {
+		return ""
 	}
-	return strings.TrimSpace(text.String()), found
+	return strings.TrimSpace(text.String())
+}
+
+// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email
+// address, "" if none.
+func suggestion(root any) string {
+	if found := suggest(newWork(), root, nil, suggestDepth); found != nil {
+		return found.text()
+	}
+	return ""
 }
 
 // suggest returns the paths of the fields in the first part of a value that has an email address, nil if there is none.
@@ -105,7 +102,7 @@ func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposa
 			return found
 		}
 	}
-	if fields := suggestNames(obj, labels, at); fields != nil {
+	if fields := namesIn(obj, labels, at); fields[names.Email] != nil {
 		found := &proposal{Fields: fields}
 		found.addDetails(w, obj, labels, at)
 		return found
@@ -125,8 +122,8 @@ func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposa
 	return nil
 }
 
-// suggestNames returns the paths of the fields in an object, nil without an email address.
-func suggestNames(obj map[string]any, labels, at []string) map[string]any {
+// namesIn returns the paths of the fields in an object, by common names.
+func namesIn(obj map[string]any, labels, at []string) map[string]any {
 	paths := map[string]string{}
 	for field, group := range byField(labels) {
 		for _, i := range slices.Backward(group) {
@@ -137,9 +134,6 @@ func suggestNames(obj map[string]any, labels, at []string) map[string]any {
 				paths[field] = strings.Join(below(at, "@answer:"+field), ".")
 			}
 		}
-	}
-	if paths[names.Email] == "" {
-		return nil
 	}
 	fields := map[string]any{}
 	var halves []string
@@ -177,7 +171,6 @@ func (p *proposal) addDetails(w *work, obj map[string]any, labels, at []string) 
 		}
 		for _, field := range []string{names.Name, names.Phone, names.Company} {
 			if text, _ := f.answerTo(field); text != "" && p.Fields[field] == nil {
-				p.elsewhere = p.elsewhere || field == names.Name
 				p.Fields[field] = strings.Join(below(at, escaped(label), "@answer:"+field), ".")
 			}
 		}
