@@ -47,8 +47,9 @@ func NewInboundCommand(app core.App, deliveries *store.Store) *cobra.Command {
 }
 
 func inboundCreate(app core.App) *cobra.Command {
-	var name, access, mapping, verifySecret, verifyScheme string
+	var name, access, mapping string
 	var rateLimit int
+	var signing signingFlags
 	command := &cobra.Command{
 		Use:         "create TENANT",
 		Short:       "Create an inbound webhook; its address is shown once",
@@ -58,14 +59,14 @@ func inboundCreate(app core.App) *cobra.Command {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err
 			}
-			if verifyScheme != "" {
-				if err := oneOf("verifyScheme", inbound.Schemes(), verifyScheme); err != nil {
-					return err
-				}
+			if err := signing.check(); err != nil {
+				return err
 			}
 			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{
 				"tenant": t.Id, "name": name, "access": access, "mapping": mapping,
-				"verifySecret": verifySecret, "verifyScheme": verifyScheme, "rateLimit": rateLimit,
+				"verifySecret": signing.secret, "verifyScheme": signing.scheme, "rateLimit": rateLimit,
+				"verifyHeader": signing.header, "verifyFormat": signing.format,
+				"verifyHash": signing.hash, "verifyTimestamp": signing.timestamp,
 			})
 			if err != nil {
 				return err
@@ -77,14 +78,37 @@ func inboundCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
 	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
 	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
-	command.Flags().StringVar(&verifySecret, "verifySecret", "",
-		"the secret with which the sender signs; refuses requests without a valid signature")
-	command.Flags().StringVar(&verifyScheme, "verifyScheme", "",
-		"how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
-	choices(command, "verifyScheme", inbound.Schemes())
+	signing.add(command)
 	command.Flags().IntVar(&rateLimit, "rateLimit", 0,
 		fmt.Sprintf("requests per minute, of which half may come at once; 0 for %d", inbound.DefaultRateLimit))
 	return command
+}
+
+// signingFlags say how the sender signs.
+type signingFlags struct{ secret, scheme, header, format, hash, timestamp string }
+
+func (f *signingFlags) check() error {
+	if f.scheme == "" {
+		return nil
+	}
+	return oneOf("verifyScheme", inbound.Schemes(), f.scheme)
+}
+
+func (f *signingFlags) add(command *cobra.Command) {
+	command.Flags().StringVar(&f.secret, "verifySecret", "",
+		"the secret with which the sender signs; refuses requests without a valid signature")
+	command.Flags().StringVar(&f.scheme, "verifyScheme", "",
+		"how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
+	choices(command, "verifyScheme", inbound.Schemes())
+	command.Flags().StringVar(&f.header, "verifyHeader", "",
+		"for hmac and token: the header with the signature or the token")
+	command.Flags().StringVar(&f.format, "verifyFormat", "",
+		"for hmac: how the header has the signature, hex or base64 (default: hex)")
+	choices(command, "verifyFormat", []string{"hex", "base64"})
+	command.Flags().StringVar(&f.hash, "verifyHash", "", "for hmac: sha256, sha1 or sha512 (default: sha256)")
+	choices(command, "verifyHash", []string{"sha256", "sha1", "sha512"})
+	command.Flags().StringVar(&f.timestamp, "verifyTimestamp", "",
+		"for hmac: the header with the time, if the sender signs the time, a dot and the body")
 }
 
 func inboundRotate(app core.App) *cobra.Command {

@@ -114,11 +114,12 @@ func presetScheme(record *core.Record) string {
 	return mapping.Scheme()
 }
 
-// validateScheme refuses a scheme without a secret, unless it comes with a preset: it would verify nothing.
+// validateScheme refuses a scheme without a secret, unless it comes with a preset: it would verify nothing. Strava's
+// only has a handshake.
 func validateScheme(record *core.Record) error {
 	scheme := record.GetString("verifyScheme")
 	switch {
-	case scheme == "", record.GetString("verifySecret") != "",
+	case scheme == "", scheme == "strava", record.GetString("verifySecret") != "",
 		scheme == record.Original().GetString("verifyScheme"), scheme == presetScheme(record):
 		return nil
 	}
@@ -126,8 +127,25 @@ func validateScheme(record *core.Record) error {
 		"The scheme needs the secret with which the sender signs; send it as verifySecret.")}
 }
 
+// validateSettings checks what a scheme needs whose header an admin names.
+func validateSettings(record *core.Record) error {
+	how := inbound.Verification{
+		Scheme: record.GetString("verifyScheme"), Header: record.GetString("verifyHeader"),
+		Format: record.GetString("verifyFormat"), Hash: record.GetString("verifyHash"),
+		Timestamp: record.GetString("verifyTimestamp"),
+	}
+	wrong := validation.Errors{}
+	for name, field := range how.Check() {
+		wrong["verify"+name] = validation.NewError("validation_invalid_value", sentence(errors.New(field.Message)))
+	}
+	return wrong.Filter()
+}
+
 func validateInbound(e *core.RecordEvent) error {
 	if err := validateScheme(e.Record); err != nil {
+		return err
+	}
+	if err := validateSettings(e.Record); err != nil {
 		return err
 	}
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {

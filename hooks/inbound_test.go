@@ -142,3 +142,39 @@ func TestInboundRate(t *testing.T) {
 	expect(member, "PATCH", path+"/"+made, `{"rateLimit":5001}`, 400)
 	expect(member, "PATCH", path+"/"+made, `{"rateLimit":10}`, 200)
 }
+
+// What a scheme needs whose header an admin names is checked at each door.
+func TestVerifySettings(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	superuser := testkit.NewClient(t, d.base, "")
+	superuser.Header.Set("Authorization", testkit.SuperuserToken(t, d.app))
+	path := recordsOf("inbound_webhooks")
+	const secret = `,"verifySecret":"a secret of 18 bytes"`
+	for door, client := range map[string]*testkit.Client{"superuser": superuser, "member": d.as(d.admin)} {
+		for body, field := range map[string]string{
+			`"verifyScheme":"hmac"` + secret:                                                                                          "verifyHeader",
+			`"verifyScheme":"token"` + secret:                                                                                         "verifyHeader",
+			`"verifyScheme":"hmac","verifyHeader":"Host"` + secret:                                                                    "verifyHeader",
+			`"verifyScheme":"hmac","verifyHeader":"X-S","verifyFormat":"Hex"` + secret:                                                "verifyFormat",
+			`"verifyScheme":"hmac","verifyHeader":"X-S","verifyHash":"md5"` + secret:                                                  "verifyHash",
+			`"verifyScheme":"hmac","verifyHeader":"X-S","verifyTimestamp":"a b"` + secret:                                             "verifyTimestamp",
+			`"verifyScheme":"hmac","verifyHeader":"X-S"`:                                                                              "verifyScheme",
+			`"verifyScheme":"token","verifyHeader":"X-S","verifySecret":"short"`:                                                      "verifySecret",
+			`"verifyScheme":"token","verifyHeader":"X-S","verifySecret":"äöüäöüäöü"`:                                                  "verifySecret",
+			`"verifyScheme":"hmac","verifyHeader":"X-S","verifyHash":"sha1","verifyFormat":"base64","verifyTimestamp":"X-T"` + secret: "",
+			`"verifyScheme":"token","verifyHeader":"Authorization"` + secret:                                                          "",
+			`"verifyScheme":"strava"`:                                                                                                 "",
+			`"verifyScheme":"zoom"` + secret:                                                                                          "",
+		} {
+			got := client.Do("POST", path, `{"tenant":"`+d.acme.tenant+`","name":"i","access":"upsert",`+body+`}`)
+			if field == "" && got.Status != 200 || field != "" &&
+				(got.Status != 400 || !strings.Contains(string(got.Body), `"`+field+`":{"code":"validation_`)) {
+				t.Errorf("%s: %s gives %d %s", door, body, got.Status, got.Body)
+			}
+			if strings.Contains(string(got.Body), "a secret of") {
+				t.Errorf("the answer has the secret: %s", got.Body)
+			}
+		}
+	}
+}

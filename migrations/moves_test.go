@@ -35,7 +35,7 @@ func TestMovesCloseTenants(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"UPDATE tenants SET name = 'x' WHERE id = 't'", "UPDATE api_keys SET revoked = 'x' WHERE id = 't1'",
-		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE tenant_members SET role = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'", "UPDATE inbound_webhooks SET verifyScheme = 'tally' WHERE id = 't1'", "UPDATE inbound_webhooks SET rateLimit = 1 WHERE id = 't1'",
+		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE tenant_members SET role = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'", "UPDATE inbound_webhooks SET verifyScheme = 'tally' WHERE id = 't1'", "UPDATE inbound_webhooks SET rateLimit = 1 WHERE id = 't1'", "UPDATE inbound_webhooks SET verifyHeader = 'X' WHERE id = 't1'",
 		"INSERT INTO inbound_requests (id, tenant) VALUES ('r', 't')",
 		"INSERT INTO _imports (id, tenant, name, status, columns, mapping, created, updated) VALUES ('i', 't', '', 'storing', '[]', '[]', '', '')",
 	} {

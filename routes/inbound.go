@@ -116,11 +116,11 @@ func isUnderWay(err error) bool {
 
 // verifyPosted checks the signature if the webhook has a secret, and returns nil otherwise.
 func verifyPosted(e *core.RequestEvent, webhook *inbound.Webhook, body []byte) (*inbound.Proof, error) {
-	if webhook.VerifySecret == "" {
+	if webhook.Verify.Secret == "" {
 		return nil, nil
 	}
 	signed := &inbound.Signed{Method: e.Request.Method, URL: addressOf(e), Header: e.Request.Header, Body: body}
-	return inbound.VerifySignature(webhook.VerifyScheme, webhook.VerifySecret, signed, time.Now())
+	return inbound.VerifySignature(&webhook.Verify, signed, time.Now())
 }
 
 // addressOf returns the URL of the request as its sender has it, below the Application URL.

@@ -11,14 +11,31 @@ const verifySchemes = [
     ["", "Standard Webhooks or X-Signature"],
     ["standard", "Standard Webhooks or Svix"],
     ["x-signature", "X-Signature"],
-    ["shopify", "Shopify"],
-    ["woocommerce", "WooCommerce"],
-    ["typeform", "Typeform"],
-    ["tally", "Tally"],
+    ["hmac", "Another header, with an HMAC"],
+    ["token", "Another header, with the secret itself"],
+    ["attio", "Attio"],
+    ["calcom", "Cal.com"],
     ["calendly", "Calendly"],
-    ["stripe", "Stripe"],
+    ["chatwoot", "Chatwoot"],
+    ["framer", "Framer"],
+    ["frappe", "Frappe or ERPNext"],
     ["github", "GitHub or Meta"],
+    ["gitlab", "GitLab"],
     ["hubspot", "HubSpot"],
+    ["intercom", "Intercom"],
+    ["linear", "Linear"],
+    ["linkedin", "LinkedIn"],
+    ["mautic", "Mautic"],
+    ["notion", "Notion"],
+    ["shopify", "Shopify"],
+    ["strava", "Strava (does not sign)"],
+    ["stripe", "Stripe"],
+    ["tally", "Tally"],
+    ["typeform", "Typeform"],
+    ["woocommerce", "WooCommerce"],
+    ["x", "X"],
+    ["zendesk", "Zendesk"],
+    ["zoom", "Zoom"],
 ];
 
 /**
@@ -43,7 +60,7 @@ function inboundPage() {
         const rows = await loadPage(data, "inbound_webhooks", {
             sort: "-created",
             expand: "tenant",
-            fields: "id,tenant,name,access,prefix,mapping,verifyScheme,rateLimit,disabled,lastUsed,expand.tenant.name",
+            fields: "id,tenant,name,access,prefix,mapping,verifyScheme,verifyHeader,verifyFormat,verifyHash,verifyTimestamp,rateLimit,disabled,lastUsed,expand.tenant.name",
             conditions: filterConditions(data, ["name", "prefix"]),
         });
         keep(data, "rows", rows.map((row) => ({ ...row, muted: row.disabled })));
@@ -119,7 +136,7 @@ function inboundActions(inbound) {
  * @param {string} [tenant] that of a new one
  */
 function editInbound(inbound, tenant) {
-    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"], rateLimit: string }} */
+    /** @type {MappingValues & SigningValues & { tenant: string, name: string, access: InboundWebhook["access"], rateLimit: string }} */
     const data = store({
         tenant: inbound?.tenant || tenant || onlyTenant(),
         name: inbound?.name || "",
@@ -128,6 +145,10 @@ function editInbound(inbound, tenant) {
         mapping: presetOf(inbound?.mapping) === customMapping ? JSON.stringify(inbound?.mapping, null, 2) : "",
         verifySecret: "",
         verifyScheme: inbound?.verifyScheme || "",
+        verifyHeader: inbound?.verifyHeader || "",
+        verifyFormat: inbound?.verifyFormat || "hex",
+        verifyHash: inbound?.verifyHash || "sha256",
+        verifyTimestamp: inbound?.verifyTimestamp || "",
         rateLimit: inbound?.rateLimit ? String(inbound.rateLimit) : "",
     });
     openForm({
@@ -152,6 +173,10 @@ function editInbound(inbound, tenant) {
                 mapping: chosenMapping(data),
                 verifySecret: data.verifySecret,
                 verifyScheme: data.verifyScheme,
+                verifyHeader: data.verifyHeader.trim(),
+                verifyFormat: data.verifyFormat,
+                verifyHash: data.verifyHash,
+                verifyTimestamp: data.verifyTimestamp.trim(),
                 rateLimit: Number(data.rateLimit),
             };
             if (inbound) {
@@ -173,14 +198,16 @@ function schemeOf(preset) {
     return presets.list.find(({ name }) => name === preset)?.scheme || "";
 }
 
+/** @typedef {{ verifySecret: string } & Pick<InboundWebhook, "verifyScheme" | "verifyHeader" | "verifyFormat" | "verifyHash" | "verifyTimestamp">} SigningValues */
+
 /**
  * The secret with which the sender signs, and how it does.
  *
- * @param {{ verifySecret: string, verifyScheme: InboundWebhook["verifyScheme"] }} data
+ * @param {SigningValues} data
  * @param {boolean} isNew
  */
 function signingFields(data, isNew) {
-    return t.div(
+    return [t.div(
         { className: "integrations-pair" },
         textField("Sender's signing secret", data, "verifySecret", {
             type: "password",
@@ -190,7 +217,34 @@ function signingFields(data, isNew) {
                 : "At least 16 characters. Leave empty to keep the current secret. Enter - to remove it.",
         }),
         selectField("How does the sender sign?", data, "verifyScheme", () => verifySchemes, { help: "Applies only with a secret." }),
-    );
+    ), () => headerFields(data)];
+}
+
+/**
+ * Where a sender that has no scheme of its own has its signature or its token.
+ *
+ * @param {SigningValues} data
+ */
+function headerFields(data) {
+    if (data.verifyScheme !== "hmac" && data.verifyScheme !== "token") {
+        return null;
+    }
+    const header = textField("Header", data, "verifyHeader", { required: true, maxLength: 100, help: "For example X-Signature." });
+    if (data.verifyScheme === "token") {
+        return header;
+    }
+    return [
+        t.div(
+            { className: "integrations-pair" },
+            header,
+            textField("Header with the time", data, "verifyTimestamp", { maxLength: 100, help: "Only if the sender signs the time, a dot and the body." }),
+        ),
+        t.div(
+            { className: "integrations-pair" },
+            selectField("Format", data, "verifyFormat", () => [["hex", "Hex"], ["base64", "Base64"]]),
+            selectField("Hash", data, "verifyHash", () => [["sha256", "SHA-256"], ["sha1", "SHA-1"], ["sha512", "SHA-512"]]),
+        ),
+    ];
 }
 
 /**

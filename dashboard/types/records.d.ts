@@ -87,7 +87,13 @@ interface InboundWebhook extends OfTenant {
     access: "upsert" | "full";
     prefix: string;
     mapping: Mapping | null;
-    verifyScheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot";
+    verifyScheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot"
+        | "calcom" | "linear" | "attio" | "notion" | "framer" | "mautic" | "frappe" | "chatwoot" | "zendesk" | "gitlab" | "zoom" | "intercom" | "x" | "linkedin"
+        | "strava" | "hmac" | "token";
+    verifyHeader: string;
+    verifyFormat: "" | "hex" | "base64";
+    verifyHash: "" | "sha256" | "sha1" | "sha512";
+    verifyTimestamp: string;
     rateLimit: number; // requests per minute, 0 for the default
     disabled: boolean;
     lastUsed: string;

@@ -42,7 +42,7 @@ func TestLinear(t *testing.T) { //nolint:paralleltest // it measures the process
 			})
 		})
 	}
-	event := &inbound.Webhook{VerifyScheme: "stripe"}
+	event := &inbound.Webhook{Verify: inbound.Verification{Scheme: "stripe"}}
 	for name, generate := range map[string]func(n int) []byte{
 		"equal keys":   func(n int) []byte { return []byte(`{"id":"e"` + strings.Repeat(`,"id":"e"`, n) + `}`) },
 		"unequal keys": func(n int) []byte { return fmt.Appendf(nil, `{"id":"e",%s"last":1}`, manyKeys(n)) },

@@ -40,7 +40,7 @@ func (w *Webhook) RepeatOf(header http.Header, body []byte, proof *Proof) Repeat
 		if repeat := named(header, repeatHeaders); repeat.Header != "" {
 			return repeat
 		}
-		return Repeat{ID: eventID(body, cmp.Or(bodyID(w.VerifyScheme), bodyID(w.Mapping.Scheme())))}
+		return Repeat{ID: eventID(body, cmp.Or(bodyID(w.Verify.Scheme), bodyID(w.Mapping.Scheme())))}
 	}
 	if property := proof.scheme.bodyID; property != "" {
 		return Repeat{ID: eventID(body, property)}

@@ -1,18 +1,19 @@
 package inbound
 
 import (
+	"bytes"
 	"crypto/hmac"
-	"encoding/base64"
-	"encoding/hex"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"contactbase/internal/fault"
 	"contactbase/internal/secret"
+	"contactbase/internal/wire"
 )
 
 // signatureTolerance is how far a request's timestamp may be from now, either way
@@ -37,24 +38,13 @@ type Signed struct {
 	Body        []byte // byte for byte as received
 }
 
-// scheme is how a sender signs: with an HMAC-SHA256 in a header.
-type scheme struct {
-	name     string
-	implicit bool   // counts for webhooks without a scheme
-	header   string // has the signature
-	list     string // separates several signatures
-	prefix   string // before a signature; optional without a list
-	decode   func(string) ([]byte, error)
+// Verification is how the requests to a webhook are verified.
+type Verification struct {
+	Secret string // in plain; "" if requests need no signature
+	Scheme string // how the sender signs, one of Schemes; "" for those that need no choice
 
-	instant func(int64) time.Time // of the timestamp; nil without one
-	time    string                // the header with the timestamp; "" if the list has it, as "t="
-
-	signed func(sent *Signed, at string) [][]byte // what is signed; nil for the body
-	keys   func(plain string) [][]byte            // what may sign; nil for the secret itself
-
-	// Where the request has its ID: in a header that is signed, in a property of the body, or in a header of the
-	// sender's own that is not signed. Without these, it is in one of unsignedHeaders.
-	signedID, bodyID, ownID string
+	// of the schemes hmac and token, see custom
+	Header, Format, Hash, Timestamp string
 }
 
 // Proof is a signature that was verified.
@@ -64,66 +54,6 @@ type Proof struct {
 	other  []byte // of a second signature, which would count without the first; nil for none
 }
 
-var (
-	fromHex    = hex.DecodeString
-	fromBase64 = base64.StdEncoding.DecodeString
-)
-
-// schemes are all ways to sign. Those without a timestamp let a recorded request be replayed.
-var schemes = []scheme{
-	// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-	{
-		name: "standard", implicit: true, header: "Webhook-Signature", list: " ", prefix: "v1,", decode: fromBase64,
-		instant: seconds, time: "Webhook-Timestamp", signed: standardContent("Webhook-Id"), keys: standardKeys,
-		signedID: "Webhook-Id",
-	},
-	// https://docs.svix.com/receiving/verifying-payloads/how-manual
-	{
-		name: "standard", implicit: true, header: "Svix-Signature", list: " ", prefix: "v1,", decode: fromBase64,
-		instant: seconds, time: "Svix-Timestamp", signed: standardContent("Svix-Id"), keys: standardKeys,
-		signedID: "Svix-Id",
-	},
-	// our own webhooks, and senders that let a person name the header
-	{name: "x-signature", implicit: true, header: "X-Signature", prefix: "sha256=", decode: fromHex},
-	// https://shopify.dev/docs/apps/build/webhooks/subscribe/https
-	{name: "shopify", header: "X-Shopify-Hmac-Sha256", decode: fromBase64, ownID: "X-Shopify-Webhook-Id"},
-	// https://woocommerce.com/document/webhooks/
-	{name: "woocommerce", header: "X-WC-Webhook-Signature", decode: fromBase64, ownID: "X-WC-Webhook-Delivery-ID"},
-	// https://www.typeform.com/developers/webhooks/secure-your-webhooks/
-	{name: "typeform", header: "Typeform-Signature", prefix: "sha256=", decode: fromBase64, bodyID: "event_id"},
-	// https://tally.so/help/webhooks
-	{name: "tally", header: "Tally-Signature", decode: fromBase64, bodyID: "eventId"},
-	// https://developer.calendly.com/api-docs/webhook-signatures
-	{name: "calendly", header: "Calendly-Webhook-Signature", list: ",",
-		prefix: "v1=", decode: fromHex, instant: seconds, signed: timedBody},
-	// https://docs.stripe.com/webhooks/signature
-	{
-		name: "stripe", header: "Stripe-Signature", list: ",", prefix: "v1=", decode: fromHex,
-		instant: seconds, signed: timedBody, bodyID: "id",
-	},
-	// https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries and Meta's webhooks
-	{name: "github", header: "X-Hub-Signature-256", prefix: "sha256=", decode: fromHex, ownID: "X-GitHub-Delivery"},
-	// https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation
-	{
-		name: "hubspot", header: "X-HubSpot-Signature-v3", decode: fromBase64,
-		instant: time.UnixMilli, time: "X-HubSpot-Request-Timestamp", signed: hubspotContent,
-	},
-}
-
-// genericSchemes are those of many senders.
-var genericSchemes = []string{"standard", "x-signature"}
-
-// Schemes returns the values of an inbound webhook's verifyScheme.
-func Schemes() []string {
-	var names []string
-	for _, s := range schemes {
-		if !slices.Contains(names, s.name) {
-			names = append(names, s.name)
-		}
-	}
-	return names
-}
-
 // VerifySignature checks that the request was signed with the secret by the scheme, or without one ("") by those
 // that need no choice.
 //
@@ -131,13 +61,13 @@ func Schemes() []string {
 // rotation only webhook-signature carries the old secret's signature, so that demanding both would cut off
 // receivers that still have the old one. Demanding both would not be safer, since an attacker who replays a
 // request can omit a header.
-func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, error) {
-	s := schemeOf(name, sent.Header)
-	if s == nil {
-		return nil, unsigned(sent.Header)
+func VerifySignature(how *Verification, sent *Signed, now time.Time) (*Proof, error) {
+	s, err := how.schemeOf(sent.Header)
+	if err != nil {
+		return nil, err
 	}
 	at := s.timestamp(sent.Header)
-	sum := s.match(plain, sent, at)
+	sum := s.match(how.Secret, sent, at)
 	if sum == nil {
 		return nil, ErrBadSignature
 	}
@@ -146,15 +76,15 @@ func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, e
 		return proof, nil
 	}
 	for _, o := range schemes {
-		if name == "" && o.implicit && o.instant == nil && sent.Header.Get(o.header) != "" {
-			proof.other = o.match(plain, sent, "")
+		if how.Scheme == "" && o.implicit && o.instant == nil && sent.Header.Get(o.header) != "" {
+			proof.other = o.match(how.Secret, sent, "")
 		}
 	}
-	count, err := strconv.ParseInt(at, 10, 64)
+	instant, err := s.instant(at)
 	if err != nil {
 		return nil, ErrBadSignature
 	}
-	if now.Sub(s.instant(count)).Abs() > signatureTolerance {
+	if now.Sub(instant).Abs() > signatureTolerance {
 		return nil, ErrStale
 	}
 	return proof, nil
@@ -164,8 +94,12 @@ func VerifySignature(name, plain string, sent *Signed, now time.Time) (*Proof, e
 const MinKey = 16
 
 // KeyLength returns the length of the key that a secret stands for, in bytes: of the shortest, if it may stand for
-// several. Without a scheme, senders sign with the text, unless it has the prefix of Standard Webhooks.
+// several; of a token, in characters. Without a scheme, senders sign with the text, unless it has the prefix of
+// Standard Webhooks.
 func KeyLength(name, plain string) int {
+	if name == schemeToken {
+		return utf8.RuneCountInString(plain)
+	}
 	length := len(plain)
 	for _, s := range schemes {
 		switch {
@@ -180,13 +114,17 @@ func KeyLength(name, plain string) int {
 	return length
 }
 
-func schemeOf(name string, header http.Header) *scheme {
+// schemeOf returns the scheme by which the request is signed.
+func (v *Verification) schemeOf(header http.Header) (*scheme, error) {
+	if v.Scheme == schemeHMAC || v.Scheme == schemeToken {
+		return v.custom(header)
+	}
 	for i, s := range schemes {
-		if (s.name == name || name == "" && s.implicit) && header.Get(s.header) != "" {
-			return &schemes[i]
+		if (s.name == v.Scheme || v.Scheme == "" && s.implicit) && header.Get(s.header) != "" {
+			return &schemes[i], nil
 		}
 	}
-	return nil
+	return nil, unsigned(header)
 }
 
 // unsigned returns the error for a request without the expected header. It names the scheme whose
@@ -225,6 +163,12 @@ func (s *scheme) timestamp(header http.Header) string {
 
 // match returns the first of the signatures in the header that is right, nil if none is.
 func (s *scheme) match(plain string, sent *Signed, at string) []byte {
+	if s.isObject && !bytes.HasPrefix(bytes.TrimSpace(wire.WithoutMark(sent.Body)), []byte("{")) {
+		return nil
+	}
+	if s.isToken {
+		return matchToken(plain, sent.Header.Get(s.header), sent.Body)
+	}
 	keys, parts := [][]byte{[]byte(plain)}, [][]byte{sent.Body}
 	if s.keys != nil {
 		keys = s.keys(plain)
@@ -234,7 +178,7 @@ func (s *scheme) match(plain string, sent *Signed, at string) []byte {
 	}
 	var wanted [][]byte
 	for _, key := range keys {
-		wanted = append(wanted, secret.HMAC(key, parts...))
+		wanted = append(wanted, s.mac(key, parts...))
 	}
 	for _, entry := range s.entries(sent.Header) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(entry), s.prefix)
@@ -249,36 +193,15 @@ func (s *scheme) match(plain string, sent *Signed, at string) []byte {
 	return nil
 }
 
-func seconds(count int64) time.Time { return time.Unix(count, 0) }
-
-// standardKeys returns the key after "whsec_". A secret without that may be the key itself or its base64.
-func standardKeys(plain string) [][]byte {
-	keys := [][]byte{secret.StandardKey(plain)}
-	if key, err := fromBase64(plain); err == nil && len(key) > 0 {
-		keys = append(keys, key)
+// mac returns the HMAC of the concatenated parts.
+func (s *scheme) mac(key []byte, parts ...[]byte) []byte {
+	newHash := s.hash
+	if newHash == nil {
+		newHash = sha256.New
 	}
-	return keys
-}
-
-func standardContent(id string) func(*Signed, string) [][]byte {
-	return func(sent *Signed, at string) [][]byte {
-		return [][]byte{[]byte(sent.Header.Get(id) + "." + at + "."), sent.Body}
+	mac := hmac.New(newHash, key)
+	for _, part := range parts {
+		mac.Write(part)
 	}
-}
-
-func timedBody(sent *Signed, at string) [][]byte { return [][]byte{[]byte(at + "."), sent.Body} }
-
-// hubspotDecoded decodes the characters that HubSpot does not encode in what it signs.
-var hubspotDecoded = hubspotReplacer()
-
-func hubspotReplacer() *strings.Replacer {
-	var pairs []string
-	for _, r := range ":/?@!$'()*,;" {
-		pairs = append(pairs, fmt.Sprintf("%%%02X", r), string(r), fmt.Sprintf("%%%02x", r), string(r))
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-func hubspotContent(sent *Signed, at string) [][]byte {
-	return [][]byte{[]byte(sent.Method + hubspotDecoded.Replace(sent.URL)), sent.Body, []byte(at)}
+	return mac.Sum(nil)
 }

@@ -86,12 +86,12 @@ func TestVerifySignature(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := VerifySignature("", tt.secret, &Signed{Header: tt.header, Body: body}, now); !errors.Is(err, tt.want) {
+			if _, err := VerifySignature(&Verification{Secret: tt.secret}, &Signed{Header: tt.header, Body: body}, now); !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 			if tt.want == nil {
 				longer := &Signed{Header: tt.header, Body: slices.Concat(body, []byte(" "))}
-				if _, err := VerifySignature("", tt.secret, longer, now); !errors.Is(err, ErrBadSignature) {
+				if _, err := VerifySignature(&Verification{Secret: tt.secret}, longer, now); !errors.Is(err, ErrBadSignature) {
 					t.Errorf("a changed body: got %v", err)
 				}
 			}

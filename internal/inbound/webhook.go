@@ -34,16 +34,15 @@ const DefaultRateLimit = 600
 
 // Webhook is an inbound webhook as requests need it.
 type Webhook struct {
-	ID           string
-	TenantID     string
-	APIEnabled   bool // of the tenant
-	State        tenant.State
-	Access       string
-	Mapping      *payload.Mapping // nil if none
-	VerifySecret string           // in plain; "" if requests need no signature
-	VerifyScheme string           // how the sender signs, one of Schemes; "" for those that need no choice
-	RateLimit    int              // requests per minute, 0 for DefaultRateLimit
-	LastUsed     time.Time
+	ID         string
+	TenantID   string
+	APIEnabled bool // of the tenant
+	State      tenant.State
+	Access     string
+	Mapping    *payload.Mapping // nil if none
+	Verify     Verification
+	RateLimit  int // requests per minute, 0 for DefaultRateLimit
+	LastUsed   time.Time
 
 	token     string // of the request; "" for a superuser
 	tokenHash string // of the token; "" for a superuser
@@ -73,7 +72,7 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 
 // isOfSender reports whether a sender's preset or scheme says who sends the requests.
 func (w *Webhook) isOfSender() bool {
-	return w.Mapping.Preset() != "" || w.VerifyScheme != "" && !slices.Contains(genericSchemes, w.VerifyScheme)
+	return w.Mapping.Preset() != "" || w.Verify.Scheme != "" && !slices.Contains(genericSchemes, w.Verify.Scheme)
 }
 
 // authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have
@@ -114,7 +113,11 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		Access       string         `db:"access"`
 		Mapping      sql.NullString `db:"mapping"`
 		VerifySecret string         `db:"verifySecret"`
-		VerifyScheme string         `db:"verifyScheme"`
+		Scheme       string         `db:"verifyScheme"`
+		Header       string         `db:"verifyHeader"`
+		Format       string         `db:"verifyFormat"`
+		Hash         string         `db:"verifyHash"`
+		Timestamp    string         `db:"verifyTimestamp"`
 		RateLimit    int            `db:"rateLimit"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
@@ -122,6 +125,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 	}
 	err := app.DB().NewQuery(
 		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[verifyScheme]], " +
+			"w.[[verifyHeader]], w.[[verifyFormat]], w.[[verifyHash]], w.[[verifyTimestamp]], " +
 			"w.[[rateLimit]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.StateSQL("t.[[id]]") + " AS [[state]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
@@ -129,20 +133,20 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		return nil, err
 	}
 	webhook := &Webhook{
-		ID:           row.ID,
-		TenantID:     row.Tenant,
-		APIEnabled:   row.APIEnabled,
-		State:        row.State,
-		Access:       row.Access,
-		VerifyScheme: row.VerifyScheme,
-		RateLimit:    row.RateLimit,
-		LastUsed:     row.LastUsed.Time(),
+		ID:         row.ID,
+		TenantID:   row.Tenant,
+		APIEnabled: row.APIEnabled,
+		State:      row.State,
+		Access:     row.Access,
+		Verify:     Verification{"", row.Scheme, row.Header, row.Format, row.Hash, row.Timestamp},
+		RateLimit:  row.RateLimit,
+		LastUsed:   row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {
 		webhook.Mapping, webhook.unusable = payload.ParseMapping([]byte(row.Mapping.String))
 	}
 	if row.VerifySecret != "" {
-		if webhook.VerifySecret, err = secret.Open(app, row.VerifySecret); err != nil {
+		if webhook.Verify.Secret, err = secret.Open(app, row.VerifySecret); err != nil {
 			return nil, fmt.Errorf("reading the secret of the inbound webhook %s: %w", row.ID, err)
 		}
 	}

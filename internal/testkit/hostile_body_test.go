@@ -158,13 +158,16 @@ func TestHostileSignatures(t *testing.T) {
 			"Typeform-Signature",
 			"Tally-Signature", "Calendly-Webhook-Signature", "Stripe-Signature", "X-Hub-Signature-256", "X-Hubspot-Signature-V3",
 			"Webhook-Timestamp", "Webhook-Id", "X-Hubspot-Request-Timestamp", "X-Hook-Secret",
+			"X-Zm-Signature", "X-Zm-Request-Timestamp", "X-Hub-Signature", "Framer-Signature", "X-Gitlab-Token",
 		} {
 			header.Set(name, string(input))
 		}
 		sent := &inbound.Signed{Method: http.MethodPost, URL: "https://example.com/" + string(input), Header: header,
 			Body: input}
 		for _, scheme := range append(inbound.Schemes(), "") {
-			_, _ = inbound.VerifySignature(scheme, secret, sent, now)
+			_, _ = inbound.VerifySignature(&inbound.Verification{
+				Secret: secret, Scheme: scheme, Header: "X-Signature", Timestamp: "Webhook-Timestamp",
+			}, sent, now)
 		}
 	}
 	linear(t, map[string]generator{

@@ -312,7 +312,9 @@ export interface paths {
          *
          *     **Signatures.** A webhook with a `verifySecret` requires signed requests. Its `verifyScheme` says how the sender signs:
          *     `standard` (Standard Webhooks, also with the headers of Svix), `x-signature`, `shopify`, `woocommerce`, `typeform`, `tally`,
-         *     `calendly`, `stripe`, `github` (also Meta) or `hubspot` (v3). Without one, `standard` and `x-signature` count. A new secret
+         *     `calendly`, `stripe`, `github` (also Meta), `hubspot` (v3), `attio`, `calcom`, `chatwoot`, `framer`, `frappe`, `gitlab`,
+         *     `intercom`, `linear`, `linkedin`, `mautic`, `notion`, `x`, `zendesk` or `zoom`; `strava` does not sign. `hmac` and `token` are for
+         *     any other sender: `verifyHeader` names its header, and `verifyFormat`, `verifyHash` and `verifyTimestamp` say how it signs. Without one, `standard` and `x-signature` count. A new secret
          *     has a key of at least 16 bytes.
          *
          *     **Handshakes.** A request that asks for an echo is answered before its signature is checked, and changes nothing:

@@ -50,7 +50,7 @@ var (
 	digitsOnly    = regexp.MustCompile(`^[0-9 ./#_-]*[0-9][0-9 ./#_-]*$`)
 	capitalCode   = regexp.MustCompile(`^[A-Z0-9]+(-[A-Z0-9]+)*-[A-Z]*[0-9][A-Z0-9]*$|^[A-Z]*[0-9][A-Z0-9]+(-[A-Z0-9]+)+$`)
 	prefixedID    = regexp.MustCompile(`^[a-z]+_[A-Za-z0-9]+$`)
-	namedEvent    = regexp.MustCompile(`(?i)^[a-z]\w*[._:/][\w._:/]+$|(created|updated|deleted|added|changed|removed|submitted)$`)
+	namedEvent    = regexp.MustCompile(`(?i)^[a-z]\w*[._:/][\w._:/]+$|(creat|updat|delet|add|chang|remov|submitt)ed$`)
 	eventNames    = []string{"event", "event_type", "eventType", "event_name", "eventName", "topic", "trigger"}
 	eventVerbs    = []string{"type", "action"} // may be the contact's own
 	organizations = []string{"slug", "plan", "members_count"}

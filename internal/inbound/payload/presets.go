@@ -82,8 +82,8 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 	return all
 })
 
-// ByTopic returns the mapping for a request whose headers say of which kind its event is: a sender's bodies may differ by
-// what they lack only. m may be nil.
+// ByTopic returns the mapping for a request whose headers say of which kind its event is: a sender's bodies may differ
+// by what they lack only. m may be nil.
 func (m *Mapping) ByTopic(header func(name string) string) *Mapping {
 	preset := presets()[m.Preset()]
 	topic := ""

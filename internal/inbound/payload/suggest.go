@@ -33,8 +33,8 @@ func (p *proposal) text() string {
 	return strings.TrimSpace(text.String())
 }
 
-// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an email
-// address, "" if none.
+// suggestion returns a mapping as JSON for a payload without recognized names: the paths in the first part with an
+// email address, "" if none.
 func suggestion(root any) string {
 	if found := suggest(newWork(), root, nil, suggestDepth); found != nil {
 		return found.text()

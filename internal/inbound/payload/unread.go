@@ -61,8 +61,8 @@ type part struct {
 	at    []string
 }
 
-// addUnread adds the paths of the wanted fields in the nested parts of an object, those of the outer parts first. A part
-// with another email address than the contact's, if any, is about somebody else.
+// addUnread adds the paths of the wanted fields in the nested parts of an object, those of the outer parts first. A
+// part with another email address than the contact's, if any, is about somebody else.
 func (p *proposal) addUnread(w *work, obj map[string]any, wanted []string, email string) {
 	level := []part{{obj: obj}}
 	for depth := 0; depth < suggestDepth && len(level) > 0; depth++ {
