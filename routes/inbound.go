@@ -29,7 +29,7 @@ func (s *server) probeInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), nil)
+	shake, wrong := inbound.HandshakeOf(e.Request, webhook, nil)
 	if shake == nil {
 		return envelope.WriteData(e, map[string]string{"status": "ready"})
 	}
@@ -37,6 +37,15 @@ func (s *server) probeInbound(e *core.RequestEvent) error {
 		return err
 	}
 	return s.answerHandshake(e, webhook, shake, wrong)
+}
+
+// allowInbound answers the OPTIONS of senders of CloudEvents. Other requests have the usual answer of a method that is
+// not supported: without CORS, browsers send nothing from another site.
+func (s *server) allowInbound(e *core.RequestEvent) error {
+	if e.Request.Header.Get("WebHook-Request-Origin") == "" {
+		return s.unknown(e)
+	}
+	return s.probeInbound(e)
 }
 
 func (s *server) receiveInbound(e *core.RequestEvent) error {
@@ -55,7 +64,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	if shake, wrong := inbound.HandshakeOf(e.Request, e.Request.PathValue("token"), raw); shake != nil {
+	if shake, wrong := inbound.HandshakeOf(e.Request, webhook, raw); shake != nil {
 		return s.answerHandshake(e, webhook, shake, wrong)
 	}
 	proof, err := verifyPosted(e, webhook, raw)
@@ -85,8 +94,11 @@ func (s *server) answerHandshake(
 		return s.refuse(e, webhook, posted{}, wrong)
 	}
 	s.record(e, webhook, posted{body: []byte(shake.Kept)}, http.StatusOK, map[string]any{"handshake": shake.Sender})
-	if shake.HookSecret != "" {
-		e.Response.Header().Set("X-Hook-Secret", shake.HookSecret)
+	for name, value := range shake.Header {
+		e.Response.Header().Set(name, value)
+	}
+	if shake.Body == "" {
+		return e.NoContent(http.StatusOK)
 	}
 	return e.Blob(http.StatusOK, shake.ContentType, []byte(shake.Body))
 }

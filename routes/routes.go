@@ -108,7 +108,9 @@ var accounts = []string{apis.DefaultLoadAuthTokenMiddlewareId, accountMiddleware
 func (s *server) bindRoutes(e *core.ServeEvent) {
 	s.group(e, apiPrefix, s.apiRoutes()...).Unbind(accounts...)
 	s.group(e, externalPrefix).Unbind(accounts...) // the only version
-	s.group(e, inboundPrefix, s.inboundRoutes()...).Unbind(accounts...)
+	inbound := s.group(e, inboundPrefix, s.inboundRoutes()...)
+	inbound.Unbind(accounts...)
+	inbound.Route("OPTIONS", "/{token}", s.allowInbound).Bind(requireUTF8()) // unknown, so that no Allow lists it
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(accounts...)
 	s.group(e, adminPrefix, integrations.Routes(s.Config, s.lists, s.mergeTenantContacts)...)
 }

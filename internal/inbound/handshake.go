@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
@@ -22,42 +23,80 @@ const (
 const headerHookSecret = "X-Hook-Secret" //nolint:gosec // a header's name
 
 // Handshake is a request with which a sender checks that the owner of the address wants its requests. The response
-// proves it by an echo.
+// proves it by an echo, or by the MAC of a challenge.
 type Handshake struct {
 	Sender string // whose kind of handshake it is
 	Kept   string // what may be stored of the request
 
-	HookSecret, ContentType, Body string // of the response; HookSecret is a header, "" for none
+	ContentType, Body string            // of the response; "" for none
+	Header            map[string]string // of the response
 }
 
 // HandshakeOf returns the request as a handshake, nil if it is another request. body is nil unless the request is a
-// POST. The error is a *fault.Error for a handshake with a wrong token or a challenge that must not be echoed.
-func HandshakeOf(r *http.Request, token string, body []byte) (*Handshake, error) {
-	query := r.URL.Query()
+// POST. The error is a *fault.Error for a handshake with a wrong token or signature, or a challenge that must not be
+// echoed.
+func HandshakeOf(r *http.Request, webhook *Webhook, body []byte) (*Handshake, error) {
+	if len(body) > maxHandshake {
+		return nil, nil
+	}
+	if shake, err := webhook.macHandshake(r, body); shake != nil {
+		return shake, err
+	}
 	switch r.Method {
 	case http.MethodGet:
-		if query.Get("hub.mode") == "subscribe" {
-			return metaHandshake(query, token)
+		return queryHandshake(r, webhook)
+	case http.MethodOptions:
+		if origin := r.Header.Get("WebHook-Request-Origin"); origin != "" {
+			return cloudEventsHandshake(r, webhook, origin)
 		}
-		return echoQuery("Dropbox", "challenge", query)
 	case http.MethodPost:
-		if len(body) > maxHandshake {
-			return nil, nil
-		}
 		if isEmpty(body) && r.Header.Get(headerHookSecret) != "" {
 			secret := r.Header.Get(headerHookSecret)
 			shake := &Handshake{
 				Sender: "Asana", Kept: headerHookSecret + ": [redacted]",
-				HookSecret: secret, ContentType: plainText, Body: "ok",
+				Header: map[string]string{headerHookSecret: secret}, ContentType: plainText, Body: "ok",
 			}
 			return shake, checkChallenge(headerHookSecret, secret)
 		}
-		if shake, err := echoQuery("Microsoft", "validationToken", query); shake != nil {
+		if shake, err := echoQuery("Microsoft", "validationToken", r.URL.Query()); shake != nil {
 			return shake, err
 		}
-		return slackHandshake(body)
+		return bodyHandshake(r, body)
 	}
 	return nil, nil
+}
+
+// queryHandshake is that of senders that send a GET.
+func queryHandshake(r *http.Request, webhook *Webhook) (*Handshake, error) {
+	query := r.URL.Query()
+	mode := query.Get("hub.mode")
+	switch {
+	case query.Get("hub.topic") != "" && !query.Has("hub.verify_token") && (mode == "subscribe" || mode == "unsubscribe"):
+		return echoQuery("WebSub", "hub.challenge", query) // https://www.w3.org/TR/websub/#hub-verifies-intent
+	case mode == "subscribe":
+		return metaHandshake(query, webhook)
+	case r.Header.Get(headerOkta) != "":
+		challenge := r.Header.Get(headerOkta)
+		return jsonEcho("Okta", headerOkta, challenge, headerOkta+": "+challenge, map[string]any{"verification": challenge})
+	}
+	return echoQuery("Dropbox", "challenge", query)
+}
+
+// headerOkta has the challenge of Okta
+// (https://developer.okta.com/docs/concepts/event-hooks/#one-time-verification-request).
+const headerOkta = "X-Okta-Verification-Challenge"
+
+// cloudEventsHandshake allows the sender's origin
+// (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md#4-abuse-protection).
+func cloudEventsHandshake(r *http.Request, webhook *Webhook, origin string) (*Handshake, error) {
+	shake := &Handshake{
+		Sender: "CloudEvents", Kept: "WebHook-Request-Origin: " + origin,
+		Header: map[string]string{"WebHook-Allowed-Origin": origin},
+	}
+	if r.Header.Get("WebHook-Request-Rate") != "" {
+		shake.Header["WebHook-Allowed-Rate"] = strconv.Itoa(cmp.Or(webhook.RateLimit, DefaultRateLimit))
+	}
+	return shake, checkChallenge("WebHook-Request-Origin", origin)
 }
 
 const plainText = "text/plain; charset=utf-8"
@@ -69,15 +108,22 @@ func isEmpty(body []byte) bool {
 	return text == "" || text == "{}"
 }
 
-// metaHandshake is that of Meta and of WebSub hubs
+// metaHandshake is that of Meta, and of Strava, which expects JSON
 // (https://developers.facebook.com/docs/graph-api/webhooks/getting-started).
-func metaHandshake(query url.Values, token string) (*Handshake, error) {
+func metaHandshake(query url.Values, webhook *Webhook) (*Handshake, error) {
 	challenge := query.Get("hub.challenge")
 	shake := &Handshake{
 		Sender: "Meta", ContentType: plainText, Body: challenge,
 		Kept: "hub.mode=subscribe&hub.challenge=" + url.QueryEscape(challenge) + "&hub.verify_token=[redacted]",
 	}
-	if subtle.ConstantTimeCompare([]byte(query.Get("hub.verify_token")), []byte(token)) != 1 {
+	if webhook.Verify.Scheme == "strava" { // https://developers.strava.com/docs/webhooks/
+		echo, err := wire.AppendJSON(nil, map[string]string{"hub.challenge": challenge})
+		if err != nil {
+			return nil, err
+		}
+		shake.Sender, shake.ContentType, shake.Body = "Strava", asJSON, string(echo)
+	}
+	if subtle.ConstantTimeCompare([]byte(query.Get("hub.verify_token")), []byte(webhook.token)) != 1 {
 		return shake, fault.New(fault.Forbidden, "hub.verify_token is wrong. "+
 			"Enter the last part of this address, which begins with cmi_, as the verify token.")
 	}
@@ -95,30 +141,72 @@ func echoQuery(sender, parameter string, query url.Values) (*Handshake, error) {
 	}, checkChallenge(parameter, challenge)
 }
 
-// slackHandshake is that of Slack, and of monday.com, which sends nothing but the challenge. Of Slack's, the
-// verification token is not stored.
-func slackHandshake(body []byte) (*Handshake, error) {
-	if !bytes.Contains(body, []byte(`"challenge"`)) {
+const asJSON = "application/json"
+
+// bodyHandshake is that of senders that post a challenge as JSON.
+func bodyHandshake(r *http.Request, body []byte) (*Handshake, error) {
+	if !bytes.Contains(body, []byte(`"challenge"`)) && !bytes.Contains(body, []byte(`"validationCode"`)) {
 		return nil, nil
 	}
 	var sent map[string]any
-	if json.Unmarshal(wire.WithoutMark(body), &sent) != nil {
+	var events []struct {
+		EventType string
+		Data      struct{ ValidationCode string }
+	}
+	body = wire.WithoutMark(body)
+	if json.Unmarshal(body, &events) == nil && len(events) == 1 &&
+		events[0].EventType == "Microsoft.EventGrid.SubscriptionValidationEvent" {
+		// https://learn.microsoft.com/en-us/azure/event-grid/end-point-validation-event-grid-events-schema
+		code := events[0].Data.ValidationCode
+		return jsonEcho("Event Grid", "validationCode", code, "validationCode: "+code,
+			map[string]any{"validationResponse": code})
+	}
+	if json.Unmarshal(body, &sent) != nil {
 		return nil, nil //nolint:nilerr // Read says what is wrong
 	}
 	challenge, ok := sent["challenge"].(string)
-	sender := "Slack"
-	if sent["type"] != "url_verification" {
-		sender, ok = "monday.com", ok && len(sent) == 1
-	}
 	if !ok {
 		return nil, nil
 	}
-	echo, err := wire.AppendJSON(nil, map[string]string{"challenge": challenge})
+	return challengeHandshake(r.Header, sent, challenge)
+}
+
+// challengeHandshake is that of senders whose JSON has a challenge. Of Slack's, the verification token is not stored.
+func challengeHandshake(header http.Header, sent map[string]any, challenge string) (*Handshake, error) {
+	kept, err := wire.AppendJSON(nil, map[string]string{"challenge": challenge})
 	if err != nil {
 		return nil, err
 	}
-	return &Handshake{Sender: sender, ContentType: "application/json", Body: string(echo), Kept: string(echo)},
-		checkChallenge("challenge", challenge)
+	echo := map[string]any{"challenge": challenge}
+	_, hasSubscription := sent["subscription"].(map[string]any)
+	switch {
+	case sent["type"] == "url_verification":
+		return jsonEcho("Slack", "challenge", challenge, string(kept), echo)
+	case len(sent) == 1:
+		return jsonEcho("monday.com", "challenge", challenge, string(kept), echo)
+	case header.Get("Twitch-Eventsub-Message-Type") == "webhook_callback_verification", hasSubscription && len(sent) == 2:
+		// https://dev.twitch.tv/docs/eventsub/handling-webhook-events/#responding-to-a-challenge-request
+		return &Handshake{Sender: "Twitch", Kept: string(kept), ContentType: plainText, Body: challenge},
+			checkChallenge("challenge", challenge)
+	case header.Get("Smartsheet-Hook-Challenge") == challenge, sent["webhookId"] != nil && len(sent) == 2:
+		// https://developers.smartsheet.com/api/smartsheet/guides/webhooks/webhook-verification
+		shake, err := jsonEcho("Smartsheet", "challenge", challenge, string(kept),
+			map[string]any{"smartsheetHookResponse": challenge})
+		if err == nil {
+			shake.Header = map[string]string{"Smartsheet-Hook-Response": challenge}
+		}
+		return shake, err
+	}
+	return nil, nil
+}
+
+// jsonEcho is a handshake whose response is JSON. name is that of the challenge, for an error.
+func jsonEcho(sender, name, challenge, kept string, response map[string]any) (*Handshake, error) {
+	echo, err := wire.AppendJSON(nil, response)
+	if err != nil {
+		return nil, err
+	}
+	return &Handshake{Sender: sender, ContentType: asJSON, Body: string(echo), Kept: kept}, checkChallenge(name, challenge)
 }
 
 // checkChallenge refuses to echo what could be more than a challenge, such as a page.

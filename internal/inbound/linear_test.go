@@ -52,7 +52,7 @@ func TestLinear(t *testing.T) { //nolint:paralleltest // it measures the process
 		t.Run(name, func(t *testing.T) {
 			testkit.Linear(t, generate, func(body []byte) {
 				event.RepeatOf(http.Header{}, body, nil)
-				_, _ = inbound.HandshakeOf(httptest.NewRequest(http.MethodPost, "/", http.NoBody), "", body)
+				_, _ = inbound.HandshakeOf(httptest.NewRequest(http.MethodPost, "/", http.NoBody), event, body)
 			})
 		})
 	}

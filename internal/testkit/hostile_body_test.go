@@ -183,7 +183,9 @@ func TestHostileSignatures(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			request := httptest.NewRequest(method, "/", nil)
 			request.URL.RawQuery = string(input)
-			_, _ = inbound.HandshakeOf(request, "token", input)
+			_, _ = inbound.HandshakeOf(request, &inbound.Webhook{
+				Verify: inbound.Verification{Scheme: "zoom", Secret: secret},
+			}, input)
 		}
 		(&inbound.Webhook{}).RepeatOf(http.Header{}, input, nil)
 		wire.Measure(input)

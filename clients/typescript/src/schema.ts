@@ -275,7 +275,9 @@ export interface paths {
          * @description Reports whether the address works, and changes nothing. Many senders make this request before they send contacts.
          *
          *     **Handshakes.** Some senders expect the challenge of their query back, as plain text: `challenge` (Dropbox), or with
-         *     `hub.mode=subscribe` the `hub.challenge` (Meta). Meta's `hub.verify_token` must be the token of the address. Such a request
+         *     `hub.mode=subscribe` the `hub.challenge` (Meta; Strava's as JSON with the scheme `strava`; WebSub hubs have a `hub.topic` and no
+         *     token). Okta's header is answered as JSON. With the schemes `x` and `linkedin`, the answer has the MAC of `crc_token` or
+         *     `challengeCode`. `OPTIONS` with `WebHook-Request-Origin` (CloudEvents) is answered with `WebHook-Allowed-Origin`. Meta's `hub.verify_token` must be the token of the address. Such a request
          *     counts for the limit and is stored; nothing else is written.
          */
         get: operations["probeInboundWebhook"];
@@ -320,7 +322,8 @@ export interface paths {
          *     **Handshakes.** A request that asks for an echo is answered before its signature is checked, and changes nothing:
          *     `{"type":"url_verification","challenge":"…"}` (Slack) and `{"challenge":"…"}` alone (monday.com) with the challenge as
          *     JSON, `validationToken` in the query (Microsoft) as plain text, and `X-Hook-Secret` without contacts (Asana) with that header.
-         *     A body over 16 KiB is not a handshake.
+         *     Event Grid's `validationCode`, and the `challenge` of Twitch and Smartsheet, are answered as these senders expect. With the
+         *     scheme `zoom`, the answer to `endpoint.url_validation` has the MAC of its `plainToken`. A body over 16 KiB is not a handshake.
          *
          *     **Limit.** 600 requests a minute per webhook, with a burst of 300. `rateLimit` of the webhook overrides the rate; the burst is then
          *     half of it. A request beyond the limit gets 429 with `Retry-After`, and is not stored.
@@ -329,7 +332,12 @@ export interface paths {
          */
         post: operations["receiveInboundWebhook"];
         delete?: never;
-        options?: never;
+        /**
+         * Allow a sender of CloudEvents
+         * @description The handshake of CloudEvents, which senders such as Event Grid make before they send. It counts as a request. Without
+         *     `WebHook-Request-Origin`, the method is not supported; there are no CORS headers.
+         */
+        options: operations["allowInboundWebhook"];
         head?: never;
         patch?: never;
         trace?: never;
@@ -2246,9 +2254,18 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The challenge of a handshake. */
+        /** @description The response to a handshake, as its sender expects it. */
         InboundChallenge: {
-            challenge: string;
+            challenge?: string;
+            verification?: string;
+            validationResponse?: string;
+            smartsheetHookResponse?: string;
+            "hub.challenge"?: string;
+            plainToken?: string;
+            encryptedToken?: string;
+            response_token?: string;
+            challengeCode?: string;
+            challengeResponse?: string;
         };
         InboundResponse: {
             data: components["schemas"]["InboundOutcome"];
@@ -5032,7 +5049,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "ready";
                         };
-                    };
+                    } | components["schemas"]["InboundChallenge"];
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
@@ -5134,6 +5151,65 @@ export interface operations {
             409: components["responses"]["InboundInUse"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["InboundMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    allowInboundWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description The origin of the sender. 1 to 1,024 printable ASCII characters.
+                 * @example eventgrid.azure.net
+                 */
+                "WebHook-Request-Origin"?: string;
+                /**
+                 * @description How many requests a minute the sender wants to make.
+                 * @example 120
+                 */
+                "WebHook-Request-Rate"?: string;
+            };
+            path: {
+                /**
+                 * @description The inbound webhook's token. Anyone who knows it can write contacts: treat it as a password.
+                 * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
+                 */
+                token: components["parameters"]["Token"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sender may send. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /**
+                     * @description The origin of the request.
+                     * @example eventgrid.azure.net
+                     */
+                    "WebHook-Allowed-Origin": string;
+                    /**
+                     * @description The rate limit of the inbound webhook, if the sender asks for a rate.
+                     * @example 600
+                     */
+                    "WebHook-Allowed-Rate"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["InboundUnauthorized"];
+            403: components["responses"]["InboundForbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
