@@ -74,6 +74,7 @@ func (s *server) readContact(e *core.RequestEvent) error {
 		return err
 	}
 	tag := contact.Tag(contactIn(body))
+	locate(e, e.Request.PathValue("id"), found.ID)
 	e.Response.Header().Set("ETag", tag)
 	if condition := e.Request.Header.Values("If-None-Match"); len(condition) > 0 && hasTag(condition, tag) {
 		return e.NoContent(http.StatusNotModified)
@@ -165,7 +166,15 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	locate(e, id, updated.Contact.ID)
 	return sendContact(e, http.StatusOK, updated.Contact)
+}
+
+// locate says where the contact of the response is, if the id in the path is that of one that was merged into it.
+func locate(e *core.RequestEvent, id, found string) {
+	if id != found {
+		e.Response.Header().Set("Content-Location", outside(e, apiPrefix+"/contacts/"+found))
+	}
 }
 
 // writeOne writes a change of a contact for the caller.
@@ -210,6 +219,9 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	})
 	if err != nil {
 		return err
+	}
+	if written.Contact.ExternalID != externalID { // it remained when the one with that external id was merged into it
+		locate(e, "", written.Contact.ID)
 	}
 	if written.Status != contact.Created {
 		return sendContact(e, http.StatusOK, written.Contact)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -42,12 +43,14 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		err = s.mergeOnce(e, caller, request, m)
 	}
 	if errors.Is(err, errReplayed) {
+		locate(e, id, path.Base(request.answer.Location))
 		e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
 		return request.send(e)
 	}
 	if err != nil {
 		return err
 	}
+	locate(e, id, m.merged.ID)
 	return sendContact(e, http.StatusOK, m.merged)
 }
 
@@ -80,7 +83,7 @@ func (s *server) mergeTenantContacts(e *core.RequestEvent) error {
 	}
 	err = m.run(e, func(sqlite.Reader) error { return nil }, func(tx core.App) error {
 		return audit.Write(tx, audit.Entry{
-			Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.ID,
+			Tenant: m.tenantID, Action: audit.Merged, Collection: contact.CollectionName, Record: m.merged.ID,
 		})
 	})
 	if err != nil {

@@ -68,9 +68,9 @@ func (d *DryRun) forget() {
 			d.bytes += c.after.size()
 		}
 	}
-	p.changes, p.ahead = nil, nil
+	p.changes, p.ahead, p.leads = nil, nil, nil
 	if len(p.made.contacts) > d.Max || d.bytes > maxRememberedBytes {
-		p.made, p.passed, d.bytes, d.forgot = overlay{}, nil, 0, true
+		p.made, p.passed, p.taken, d.bytes, d.forgot = overlay{}, nil, nil, 0, true
 	}
 }
 

@@ -18,17 +18,23 @@ type finder struct {
 	ahead  map[Key]*Contact // what load has read: see findStored
 	passed map[Key]string   // by a shared key, the last stored contact with it that was passed over
 	ended  func() error     // of a check: why a long look-up ends early; nil for never
+
+	leads map[Key]string  // what loadLeads has read
+	taken map[string]bool // the external ids that items have set, and that led to another contact before
 }
 
-// findAny returns the contact of the first key that finds one, and nil if none does.
-func (f *finder) findAny(keys []Key) (*Contact, error) {
+// findAny returns the contact of the first key that finds one, and nil if none does. It reports whether the contact
+// remained when the one of the key was merged into it.
+func (f *finder) findAny(keys []Key) (found *Contact, followed bool, err error) {
 	for _, key := range keys {
-		found, err := f.find(key)
-		if found != nil || err != nil {
-			return found, err
+		if found, err = f.find(key); found != nil || err != nil {
+			return found, false, err
+		}
+		if found, err = f.follow(key); found != nil || err != nil {
+			return found, true, err
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // find returns the contact that a key finds, the oldest if there are several, and nil if there is none.
@@ -160,7 +166,7 @@ func (f *finder) load(items []Item) error {
 			f.ahead[Key{field, valueOf(c, field)}.folded()] = c
 		}
 	}
-	return nil
+	return f.loadLeads()
 }
 
 // valueOf returns the value of a contact that a key of the field finds.
@@ -171,15 +177,18 @@ func valueOf(c *Contact, field string) string {
 	return FieldNamed(field).Value(c)
 }
 
-// checkExternalID checks that no other contact has the external id of a contact. The error is a
+// checkExternalID checks that no other contact has the external id that a contact gets. The error is a
 // fault.Fields if one has it.
-func (p *plan) checkExternalID(c *Contact) error {
-	if c.ExternalID == "" {
-		return nil
-	}
-	other, err := p.find(Key{ExternalID, c.ExternalID})
+func (p *plan) checkExternalID(c *change) error {
+	key := Key{ExternalID, c.after.ExternalID}
+	other, err := p.find(key)
 	if err == nil && other != nil {
 		err = errExternalIDTaken
 	}
+	if err != nil {
+		return err
+	}
+	led, err := p.lead(key)
+	c.takesOver = led != "" && led != c.after.ID
 	return err
 }

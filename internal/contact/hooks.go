@@ -81,7 +81,8 @@ func createRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return effectsOf(tx, e.Record, &change{after: OfRecord(e.Record), now: now})
+		after := OfRecord(e.Record)
+		return effectsOf(tx, e.Record, &change{after: after, takesOver: after.ExternalID != "", now: now})
 	})
 }
 
@@ -110,7 +111,9 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return effectsOf(tx, e.Record, &change{before: before, after: OfRecord(e.Record), now: now})
+		after := OfRecord(e.Record)
+		takesOver := after.ExternalID != "" && after.ExternalID != before.ExternalID
+		return effectsOf(tx, e.Record, &change{before: before, after: after, takesOver: takesOver, now: now})
 	})
 }
 

@@ -2,6 +2,7 @@ package contact
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -27,19 +28,31 @@ type Merge struct {
 	Matches func(*Contact) bool // reports whether the remaining contact is as the caller expects; nil for any
 }
 
+// merging is a merge that is planned, with the ids of the contacts themselves.
+type merging struct {
+	Merge
+	*plan
+	from          []*Contact // those of From, each once
+	before, after *Contact   // the remaining one
+}
+
 // Apply merges the contacts in the caller's transaction, and returns the remaining one. A field that it lacks, and
 // that Fields does not name, has the value of the first contact of From that has one. Relations to the others lead to
-// it. The error may be ErrNotFound, ErrPreconditionFailed, a fault.Error if the result is invalid, or one with the
-// code InUse if a relation cannot move.
+// it, and so do their ids. The error may be ErrNotFound, ErrPreconditionFailed, a fault.Error if the result is
+// invalid, or one with the code InUse if a relation cannot move.
 func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
-	p, merged, err := m.plan(tx, sqlite.ReaderOf(tx), tenantID)
+	p, err := m.plan(tx, sqlite.ReaderOf(tx), tenantID)
 	if err != nil {
 		return nil, err
 	}
-	if err := relation.Move(tx, p.collection, m.From, m.ID); err != nil {
+	if err := relation.Move(tx, p.collection, p.From, p.ID); err != nil {
 		return nil, err
 	}
-	_, refused, err := execute(inApp(tx), p)
+	// before the deletions, each of which forgets what leads to its contact
+	if _, err := sqlite.Run(tx, mergedStatements(tenantID, p.after, p.before, p.from)); err != nil {
+		return nil, fmt.Errorf("noting merged contacts: %w", err)
+	}
+	_, refused, err := execute(inApp(tx), p.plan)
 	if err != nil {
 		return nil, fmt.Errorf("merging contacts: %w", err)
 	}
@@ -47,55 +60,104 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 		return nil, refused
 	}
 	announce(tx, tenantID, p.schema, p.changes)
-	return merged, nil
+	return p.after, nil
 }
 
 // Preview returns what Apply would return, and writes nothing.
 func (m *Merge) Preview(app core.App, tenantID string) (*Contact, error) {
-	p, merged, err := m.plan(app, sqlite.Direct(app.ConcurrentDB()), tenantID)
+	p, err := m.plan(app, sqlite.Direct(app.ConcurrentDB()), tenantID)
 	if err != nil {
 		return nil, err
 	}
-	return merged, relation.CheckMove(app, p.collection, m.From, m.ID)
+	return p.after, relation.CheckMove(app, p.collection, p.From, p.ID)
 }
 
-// plan decides on the deletions and on the change of the remaining contact, which it returns as it will be.
-func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*plan, *Contact, error) {
+// plan decides on the deletions and on the change of the remaining contact.
+func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*merging, error) {
 	p, err := planOf(app, tenantID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.tx = tx
-	items := []Item{{Keys: []Key{{ID, m.ID}}}}
-	for _, id := range m.From {
-		items = append(items, Item{Keys: []Key{{ID, id}}})
+	contacts, err := p.all(append([]string{m.ID}, m.From...))
+	if err != nil {
+		return nil, err
 	}
-	if err := p.load(items); err != nil {
-		return nil, nil, err
+	r, err := m.resolve(contacts)
+	if err != nil {
+		return nil, err
 	}
-	contacts := map[string]*Contact{}
-	for _, item := range items {
-		found, err := p.findAny(item.Keys)
-		if err != nil {
-			return nil, nil, err
-		}
-		contacts[item.Keys[0].Value] = found
-	}
-	present := func(id string) *Contact { return contacts[id] }
-	if err := m.check(present); err != nil {
-		return nil, nil, err
-	}
-	remaining := present(m.ID)
-	c := &change{before: remaining, sets: p.ownRelations(remaining, m), now: time.Now()}
-	for _, id := range m.From { // the unique values that the remaining contact may get are free once these are deleted
-		m.fill(p, c, present(id))
-		p.delete(&change{before: present(id), mergedInto: m.ID})
+	r.plan = p
+	c := &change{before: r.before, sets: p.ownRelations(r.before, &r.Merge), now: time.Now()}
+	for _, from := range r.from { // the unique values that the remaining contact may get are free once these are deleted
+		r.fill(p, c, from)
+		p.delete(&change{before: from, mergedInto: r.ID})
 	}
 	result, err := p.decide(c)
 	if result.Wrong != nil {
 		err = result.Wrong
 	}
-	return p, result.Contact, err
+	r.after = result.Contact
+	return r, err
+}
+
+// all returns the contacts that ids find, by these ids.
+func (p *plan) all(ids []string) (map[string]*Contact, error) {
+	items := make([]Item, len(ids))
+	for i, id := range ids {
+		items[i].Keys = []Key{{ID, id}}
+	}
+	if err := p.load(items); err != nil {
+		return nil, err
+	}
+	found := map[string]*Contact{}
+	for i, id := range ids {
+		var err error
+		if found[id], _, err = p.findAny(items[i].Keys); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// resolve checks that the contacts can be merged, given those that the ids find, and returns the merge of these. It
+// has no plan.
+func (m *Merge) resolve(contacts map[string]*Contact) (*merging, error) {
+	remaining := contacts[m.ID]
+	if remaining == nil {
+		return nil, ErrNotFound
+	}
+	if m.Matches != nil && !m.Matches(remaining) {
+		return nil, ErrPreconditionFailed
+	}
+	r := &merging{Merge: Merge{ID: remaining.ID, Fields: maps.Clone(m.Fields)}, before: remaining}
+	for name, id := range r.Fields {
+		if from := contacts[id]; from != nil {
+			r.Fields[name] = from.ID
+		}
+	}
+	externalIDs := map[string]bool{remaining.ExternalID: true}
+	for i, id := range m.From {
+		from := contacts[id]
+		switch {
+		case from == nil:
+			return nil, fault.InvalidField("from", fault.CodeInvalidValue,
+				fmt.Sprintf("ID number %d is not the ID of a contact", i+1))
+		case from.ID == r.ID:
+			return nil, fault.InvalidField("from", fault.CodeInvalidValue,
+				fmt.Sprintf("ID number %d leads to the remaining contact itself, because the two were merged before", i+1))
+		case slices.Contains(r.From, from.ID):
+			continue
+		}
+		r.From, r.from = append(r.From, from.ID), append(r.from, from)
+		externalIDs[from.ExternalID] = true
+	}
+	delete(externalIDs, "")
+	if len(externalIDs) > 1 && m.Fields[ExternalID] == "" {
+		return nil, fault.InvalidField(ExternalID, fault.CodeRequired,
+			"differs between the contacts. Name the contact whose externalId remains in fields")
+	}
+	return r, nil
 }
 
 // ownRelations returns changes that remove the relations of the remaining contact to the others, because no contact
@@ -118,31 +180,6 @@ func (p *plan) ownRelations(remaining *Contact, m *Merge) Changes {
 // without returns the ids of contacts that remain, except that of the remaining one.
 func (m *Merge) without(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == m.ID || slices.Contains(m.From, id) })
-}
-
-// check checks that the contacts can be merged, given those that exist.
-func (m *Merge) check(present func(id string) *Contact) error {
-	remaining := present(m.ID)
-	if remaining == nil {
-		return ErrNotFound
-	}
-	if m.Matches != nil && !m.Matches(remaining) {
-		return ErrPreconditionFailed
-	}
-	externalIDs := map[string]bool{remaining.ExternalID: true}
-	for i, id := range m.From {
-		if present(id) == nil {
-			return fault.InvalidField("from", fault.CodeInvalidValue,
-				fmt.Sprintf("ID number %d is not the ID of a contact", i+1))
-		}
-		externalIDs[present(id).ExternalID] = true
-	}
-	delete(externalIDs, "")
-	if len(externalIDs) > 1 && m.Fields[ExternalID] == "" {
-		return fault.InvalidField(ExternalID, fault.CodeRequired,
-			"differs between the contacts. Name the contact whose externalId remains in fields")
-	}
-	return nil
 }
 
 // fill adds to the change those fields of the remaining contact whose values come from another one.

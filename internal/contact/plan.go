@@ -125,6 +125,7 @@ type change struct {
 	sets   Changes
 
 	mergedInto string // the id of the contact that a deleted one is merged into, "" for none
+	takesOver  bool   // whether its external id may lead to another contact until now: see merged.go
 
 	fields []int     // the indexes in Fields of the shipped fields that change
 	keys   []indexed // in the admin's unique indexes
@@ -153,7 +154,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 	if item.Wrong != nil {
 		return failed(item.Wrong), nil //nolint:nilerr // the item fails, the others continue
 	}
-	found, err := p.findAny(item.Keys)
+	found, followed, err := p.findAny(item.Keys)
 	if err != nil {
 		return Result{}, err
 	}
@@ -162,6 +163,8 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 		return failed(ErrNotFound), nil
 	case item.Matches != nil && !item.Matches(found):
 		return Result{Status: Failed, Contact: found, Wrong: ErrPreconditionFailed}, nil
+	case item.Action == Delete && followed:
+		return Result{Status: Failed, Contact: found, Wrong: ErrMerged}, nil
 	case item.Action == Delete:
 		p.delete(&change{item: index, before: found})
 		return Result{Status: Deleted, Contact: found}, nil
@@ -172,6 +175,11 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 		c.sets = item.New
 	case found != nil && item.Fill:
 		c.sets = found.lacking(item.Changes)
+	}
+	if followed {
+		if c.sets, err = p.withoutLead(c.sets, found); err != nil {
+			return Result{}, err
+		}
 	}
 	if wrong := p.known(c.sets); wrong != nil {
 		return failed(fault.InvalidContact(wrong)), nil
@@ -199,6 +207,9 @@ func (p *plan) decide(c *change) (Result, error) {
 		return Result{}, err
 	}
 	if status != Unchanged {
+		if c.takesOver {
+			p.take(c.after.ExternalID)
+		}
 		c.after.stored = p.raw(c.record)
 		p.made.put(c.before, c.after)
 		p.made.hold(c.after.ID, c.keys)

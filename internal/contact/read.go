@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -40,18 +41,20 @@ var (
 	}
 )
 
-// Find returns a contact of the tenant, or ErrNotFound.
+// Find returns a contact of the tenant, or ErrNotFound. The id of one that was merged finds the one that remains.
 func Find(app core.App, tenantID, id string) (*Contact, error) {
-	found, err := Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM " + byID, []any{tenantID, id}
-	})
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
+	for _, by := range []string{byID, byLead} {
+		found, err := Select(app, func(columns string) (string, []any) {
+			return "SELECT " + columns + " FROM " + by, []any{tenantID, id}
+		})
+		if err != nil && !strings.Contains(err.Error(), "no such table: _mergedContacts") { // during an upgrade
+			return nil, err
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
+	return nil, ErrNotFound
 }
 
 // FindAllByEmail returns up to limit of the tenant's contacts with that email address, ignoring case, the newest first.

@@ -53,7 +53,7 @@ func effectStatements(tenantID string, changes []*change) ([]sqlite.Statement, e
 			return nil, fmt.Errorf("encoding the event of the contact %s: %w", effects.event.Contact, err)
 		}
 		events = events.add(emitted)
-		for _, s := range effects.search {
+		for _, s := range effects.rows {
 			found = found.add(s)
 		}
 	}
@@ -142,23 +142,29 @@ func (p *plan) updateRow(c *change) (sqlite.Statement, error) {
 
 // sideEffects is what is written together with a contact, in the same transaction.
 type sideEffects struct {
-	search []sqlite.Statement // that update the search row
-	event  *event.Event       // nil if callers see no difference
+	rows  []sqlite.Statement // that update the search row, and what leads to the contact
+	event *event.Event       // nil if callers see no difference
 }
 
-func (c *change) effects(tenantID string) sideEffects {
+func (c *change) effects(tenantID string) (effects sideEffects) {
 	switch {
 	case c.before == nil:
-		return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c.after))}, &event.Event{
+		effects = sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c.after))}, &event.Event{
 			Kind: event.ContactCreated, TenantID: tenantID, Contact: c.after.ID, Data: c.after,
 		}}
 	case c.after == nil:
-		return sideEffects{search.Delete(c.before.ID), &event.Event{
+		forget := sqlite.Statement{Text: forgetSQL, Args: []any{c.before.ID}}
+		return sideEffects{append(search.Delete(c.before.ID), forget), &event.Event{
 			Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.before.ID, Data: c.before, MergedInto: c.mergedInto,
 		}}
 	default:
-		return updated(tenantID, c.before, c.after)
+		effects = updated(tenantID, c.before, c.after)
 	}
+	if c.takesOver {
+		effects.rows = append(effects.rows,
+			sqlite.Statement{Text: takeSQL, Args: []any{tenantID, c.after.ExternalID, c.after.ID}})
+	}
+	return effects
 }
 
 // updated returns the side effects of a change, none if callers see no difference.
@@ -168,7 +174,7 @@ func updated(tenantID string, before, after *Contact) (effects sideEffects) {
 		return effects
 	}
 	if old, row := searchRow(tenantID, before), searchRow(tenantID, after); row != old {
-		effects.search = []sqlite.Statement{search.Update(old, row)}
+		effects.rows = []sqlite.Statement{search.Update(old, row)}
 	}
 	effects.event = &event.Event{
 		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous,

@@ -169,7 +169,7 @@ type indexed struct {
 // The database may still refuse the contact.
 func (p *plan) checkUnique(c *change) error {
 	if c.before == nil || c.after.ExternalID != c.before.ExternalID {
-		if err := p.checkExternalID(c.after); err != nil {
+		if err := p.checkExternalID(c); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,8 @@ var (
 	errNothing    = fault.New(fault.ValidationFailed, "the preset takes no contact from the request")
 )
 
+const errMerged = "the contact was merged into another one, which is not deleted"
+
 // contactItems returns what the items do to the contacts.
 func (r *Request) contactItems() []contact.Item {
 	items := make([]contact.Item, len(r.items))

@@ -85,6 +85,8 @@ func (r Result) explain(item readItem) Result {
 		r.Status, r.Error = Ignored, nil
 	case r.Error == errNoDeletion:
 		r.Status, r.Error, r.Warnings = Ignored, nil, append(r.Warnings, errNoDeletion.Message)
+	case r.Error == contact.ErrMerged:
+		r.Status, r.Error, r.Warnings, r.Contact = Ignored, nil, append(r.Warnings, errMerged), nil
 	case r.Error == contact.ErrNotFound && item.Action == contact.Delete:
 		r.Status, r.Error = Ignored, nil
 	case r.Error == contact.ErrNotFound && item.create.invalid != nil:

@@ -253,6 +253,9 @@ func TestOrphansOfEarlierVersions(t *testing.T) {
 		"(SELECT count(*) FROM events)"
 	before := count(t, app, rows, nil)
 	for _, table := range tenant.Tables {
+		if table.Name == "_mergedContacts" { // they had none
+			continue
+		}
 		for column := range table.Owners {
 			insertOrphan(t, app, &table, column)
 		}

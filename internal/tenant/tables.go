@@ -36,6 +36,8 @@ var Tables = []Table{
 	{Name: "contacts", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "tenant_members", Owners: ofTenant, Deletion: ByTrigger, Archived: true},
 	{Name: "_contactSearch", Key: []string{"seq"}, Owners: map[string]string{"contact": "contacts"}},
+	{Name: "_mergedContacts", Key: []string{"tenant", "oldId", "oldExternalId"},
+		Owners: map[string]string{"tenant": CollectionName, "contact": "contacts"}, Deletion: AsRows, Archived: true},
 	{Name: "api_keys", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_webhooks", Owners: ofTenant, Secrets: []string{"verifySecret"}, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_requests", Owners: map[string]string{"inbound": "inbound_webhooks"}, Archived: true},

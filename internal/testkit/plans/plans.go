@@ -27,7 +27,7 @@ var reasons string
 var growing = []string{
 	"contacts", "_contactSearch", "_contactUnindexed", "_contactGrams",
 	"_idempotency", "events", "deliveries", "delivery_attempts", "inbound_requests",
-	"_inboundPeople", "_inboundCrowds", "_importRows", "_importRefusals",
+	"_inboundPeople", "_inboundCrowds", "_mergedContacts", "_importRows", "_importRefusals",
 	"_importNotes", "_importContacts", "audit_log", "_keptCalls",
 }
 
