@@ -21,7 +21,7 @@ var shippedIndexes = map[string][]string{
 	"tenants":  {},
 	"api_keys": {"idx_api_keys_hash", "idx_api_keys_tenant", "idx_api_keys_expires"},
 	"contacts": {
-		"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name",
+		"idx_contacts_created", "idx_contacts_updated",
 		"idx_contacts_phone", "idx_contacts_externalId",
 	},
 	"webhooks":         {"idx_webhooks_tenant"},

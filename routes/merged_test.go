@@ -35,7 +35,9 @@ func TestMergedContactStaysFound(t *testing.T) {
 	remaining, old := merged(t, client)
 	stale := `"000000000000000000000000"`
 	s := newSender(t, f, "full", nil)
-	batch := func(item string) *testkit.Answer { return client.Do("POST", contactsPath+"/batch", `{"items":[`+item+`]}`) }
+	batch := func(item string) *testkit.Answer {
+		return client.Do("POST", contactsPath+"/batch", `{"items":[`+item+`]}`)
+	}
 	for _, door := range []struct {
 		name   string
 		answer *testkit.Answer
@@ -148,7 +150,7 @@ func TestMergedContactsAreTakenOver(t *testing.T) {
 			if got := client.Do("PATCH", contactsPath+"/"+taker, `{"externalId":null}`); got.Status != http.StatusOK {
 				t.Fatal(string(got.Body))
 			}
-			if got := client.Do("PUT", contactsPath+"/by-external-id/crm-2", `{"name":"Anew"}`); got.Status != http.StatusCreated {
+			if got := client.Do("PUT", contactsPath+"/by-external-id/crm-2", `{"name":"Again"}`); got.Status != http.StatusCreated {
 				t.Errorf("later, crm-2 leads to %d %s", got.Status, got.Body)
 			}
 			if got := client.Do("GET", contactsPath+"/"+old, ""); got.Data()["id"] != remaining {

@@ -21,6 +21,7 @@ import (
 	"contactbase/internal/backup"
 	"contactbase/internal/body"
 	"contactbase/internal/broker"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery"
@@ -120,7 +121,7 @@ func New(base core.App, config Config) *App {
 		}),
 		watcher: event.NewWatcher(base),
 		broker:  publisher,
-		indexer: search.NewIndexer(base),
+		indexer: search.NewIndexer(base, contact.Refold),
 		sweeper: retention.NewSweeper(base, deliveries),
 		Counter: activity.NewWorker(base, calls),
 		imports: imports.NewImporter(base),

@@ -60,7 +60,9 @@ type Field struct {
 	VCard string // the property of a card that has it; "" for one of our own
 
 	Searched bool // searches look into it
-	Sortable bool // a list can be sorted by it, without regard to case; this requires an index with COLLATE NOCASE
+	// Sortable says that a list can be sorted by it: by the name as the search row has it, by any other without regard to
+	// case, which requires an index with COLLATE NOCASE.
+	Sortable bool
 
 	// of returns a pointer to the field's value in a contact.
 	of func(*Contact) *string

@@ -18,7 +18,8 @@ var ErrMerged = fault.New(fault.NotFound,
 
 // leadBy has the condition on the rows m of `_mergedContacts` that have a key, by the key's field.
 var leadBy = map[string]string{
-	ID: "m.`tenant` = ?1 AND m.`oldId` = %s", ExternalID: "m.`tenant` = ?1 AND m.`oldExternalId` = %s AND m.`oldExternalId` != ''",
+	ID:         "m.`tenant` = ?1 AND m.`oldId` = %s",
+	ExternalID: "m.`tenant` = ?1 AND m.`oldExternalId` = %s AND m.`oldExternalId` != ''",
 }
 
 var leadSQL, leadsSQL = func() (one, many map[string]string) {
@@ -113,7 +114,8 @@ const (
 		"WHERE `tenant` = ? AND `oldExternalId` = ? AND `oldExternalId` != '' AND `contact` != ?"
 	forgetSQL = "DELETE FROM `_mergedContacts` WHERE `contact` = ?"
 	passOnSQL = "UPDATE `_mergedContacts` SET `contact` = ? WHERE `contact` IN (SELECT `value` FROM json_each(?))"
-	mergedSQL = "INSERT OR REPLACE INTO `_mergedContacts` (`tenant`, `oldId`, `oldExternalId`, `contact`) VALUES (?, ?, ?, ?)"
+	mergedSQL = "INSERT OR REPLACE INTO `_mergedContacts` " +
+		"(`tenant`, `oldId`, `oldExternalId`, `contact`) VALUES (?, ?, ?, ?)"
 )
 
 // mergedStatements returns the statements after which the deleted contacts of a merge, and what leads to them, lead to

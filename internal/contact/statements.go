@@ -206,6 +206,7 @@ func searchRow(tenantID string, c *Contact) search.Row {
 	}
 	return search.Row{
 		Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...),
+		Name: search.NameKey(c.Name),
 	}
 }
 

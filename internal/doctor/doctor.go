@@ -78,7 +78,7 @@ func Examine(ctx context.Context, dataDir, key string, now time.Time) ([]Finding
 		return x.findings, err
 	}
 	checks := []func() error{
-		x.schema, x.orphans, x.contacts, x.clock, x.webhooks,
+		x.schema, x.orphans, x.contacts, x.names, x.clock, x.webhooks,
 		x.fanOutLag, x.moving, x.mail, func() error { return x.replica(ctx) },
 	}
 	for _, check := range checks {

@@ -84,6 +84,8 @@ func TestFindings(t *testing.T) {
 		"events for one webhook":     {"DELETE FROM webhooks WHERE url LIKE '%Acme'", time.Hour, "deliveries warning: 1 events since ", "start the server"},
 		"text that is not UTF-8": {"UPDATE contacts SET externalId = CAST(x'4dfc6c6c6572' AS TEXT) WHERE name = 'Acme'", 0,
 			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
+		"a name of before": {"UPDATE contacts SET name = 'Écho' WHERE name = 'Acme'", 0, "names failed: 1 contacts are sorted by another name than their own: ", "_contactFolded"},
+		"names to prepare": {"UPDATE _contactFolded SET last = 9", 0, "names warning: ", "let the server run"},
 		"a frozen tenant": {"INSERT INTO _moves (tenant, state, created) SELECT id, 'frozen', '2026-01-31 12:00:00.000Z' FROM tenants WHERE name = 'Acme'", 0,
 			"moves warning: tenants closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"an incomplete tenant":     {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},

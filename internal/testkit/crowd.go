@@ -36,8 +36,8 @@ func Crowd(tb testing.TB, app core.App, tenantID string, n int, columns map[stri
 				", " + of["phone"] + ", " + of["company"] + ", " + of["externalId"] +
 				", strftime('%Y-%m-%d %H:%M:%fZ', 1767225600 + i, 'unixepoch'), " +
 				"strftime('%Y-%m-%d %H:%M:%fZ', 1767225600 + i, 'unixepoch') FROM n",
-			"INSERT INTO _contactSearch (contact, tenant, email, text) " +
-				"SELECT id, tenant, lower(email), lower(name) FROM contacts " +
+			"INSERT INTO _contactSearch (contact, tenant, email, text, name) " +
+				"SELECT id, tenant, lower(email), lower(name), lower(name) || char(1) || name FROM contacts " +
 				"WHERE tenant = {:tenant} AND id NOT IN (SELECT contact FROM _contactSearch) ORDER BY created",
 		}
 		for i, index := range indexes {

@@ -180,7 +180,7 @@ func TestHostileQueries(t *testing.T) {
 			return
 		}
 		if q, err := list.ParsePage(app, query); err == nil {
-			search.Condition(q.Words, map[string]any{})
+			search.Condition(q.Words, false, map[string]any{})
 		}
 		_, _ = list.ParseFilters(app, query)
 		_, _ = list.ParseDuplicatesQuery(query)

@@ -68,6 +68,9 @@ export interface paths {
          * Read a contact
          * @description Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
          *     `PATCH` to avoid overwriting someone else's change.
+         *
+         *     The ID of a contact that was merged leads to the contact that remains, here and in every other request about one
+         *     contact. `Content-Location` then says where that is.
          */
         get: operations["getContact"];
         put?: never;
@@ -148,6 +151,8 @@ export interface paths {
          *     custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
          *     value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
          *
+         *     The old IDs and `externalId`s lead to this contact from then on, except for one that another contact gets later.
+         *
          *     Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
          *     unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
          *     be, and writes nothing.
@@ -187,7 +192,8 @@ export interface paths {
         /**
          * Create or update a contact by your own identifier
          * @description Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
-         *     omit `externalId`; a different one is rejected.
+         *     omit `externalId`; a different one is rejected. If the contact with this `externalId` was merged, the API updates the
+         *     contact that remains, which keeps its own `externalId`.
          *
          *     With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
          *
@@ -4196,13 +4202,14 @@ export interface components {
          */
         Offset: number;
         /**
-         * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
-         *     character has a special meaning. Digits match a phone number in any notation.
+         * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+         *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+         *     notation.
          * @example lovelace analytical
          */
         Q: string;
         /**
-         * @description The order; a minus sign reverses it.
+         * @description The order; a minus sign reverses it. Names are ordered as `q` compares them: `Ärzte` beside `arzt`.
          * @example -updatedAt
          */
         Sort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "name" | "-name";
@@ -4422,6 +4429,11 @@ export interface components {
          */
         Location: string;
         /**
+         * @description The URL of the contact, if the path names one that was merged into it. Use its ID from now on.
+         * @example /api/ext/v1/contacts/0mm8yqpxck3w9xa
+         */
+        "Content-Location": string;
+        /**
          * @description The URL of the next page. Missing on the last page.
          * @example <https://crm.example.com/api/ext/v1/contacts?limit=2&cursor=eyJhIjoiMjAyNi0wMyJ9>; rel="next"
          */
@@ -4455,13 +4467,14 @@ export interface operations {
                  */
                 offset?: components["parameters"]["Offset"];
                 /**
-                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
-                 *     character has a special meaning. Digits match a phone number in any notation.
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
                  * @example lovelace analytical
                  */
                 q?: components["parameters"]["Q"];
                 /**
-                 * @description The order; a minus sign reverses it.
+                 * @description The order; a minus sign reverses it. Names are ordered as `q` compares them: `Ärzte` beside `arzt`.
                  * @example -updatedAt
                  */
                 sort?: components["parameters"]["Sort"];
@@ -4637,6 +4650,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
+                    "Content-Location": components["headers"]["Content-Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -4693,6 +4707,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
+                    "Content-Location": components["headers"]["Content-Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -4810,6 +4825,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
+                    "Content-Location": components["headers"]["Content-Location"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
@@ -4877,6 +4893,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
+                    "Content-Location": components["headers"]["Content-Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };

@@ -4,8 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
+	"contactbase/internal/fault"
 )
 
 // Cursor is a position in an ordered list of contacts: just after one that the caller has seen.
@@ -17,7 +20,16 @@ type Cursor struct {
 
 // cursorAfter returns the position just after a contact of the query's list.
 func (q *Query) cursorAfter(c *contact.Contact) *Cursor {
-	return &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(c), ID: c.ID}
+	return &Cursor{Sort: q.Sort, Value: q.order().value(c), ID: c.ID}
+}
+
+// checkCursor returns the error of a cursor by names that an earlier version has sorted in another way.
+func (q *Query) checkCursor() error {
+	if q.Cursor == nil || !q.sortsNames() || strings.Contains(q.Cursor.Value, search.NameMark) == q.isFolded {
+		return nil
+	}
+	return fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue,
+		Message: "comes from before an upgrade, which has changed the order of names: begin again without it"}})
 }
 
 var errCursor = errors.New("malformed cursor")

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/wire"
@@ -23,6 +24,8 @@ const (
 type comparison struct {
 	index    string // the rows r, through the index
 	key      string // by which the index orders them
+	from     string // the condition that a row has the key ?2 of a group, or a later one
+	behind   string // the condition that it has a later one
 	second   string // is compared too; it may be empty
 	age      string // by which the oldest comes first; the number of the row decides between equals
 	member   string // number of a row
@@ -32,27 +35,37 @@ type comparison struct {
 var comparisons = map[string]comparison{
 	"email": {
 		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_email`",
-		key:   "r.`email`", second: "''", age: "''", member: "r.`seq`",
+		key:   "r.`email`", from: "r.`email` >= ?2 AND r.`email` != ''", behind: "r.`email` > ?2",
+		second: "''", age: "''", member: "r.`seq`",
 		contacts: "`_contactSearch` r ON r.`seq` = j.`value` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
 	},
 	"phone": {
 		index: "`contacts` r INDEXED BY `idx_contacts_phone`", key: "r.`phone`",
+		from: "r.`phone` >= ?2 AND r.`phone` != ''", behind: "r.`phone` > ?2",
 		second: "''", age: "r.`created` || r.`id`", member: "r.rowid",
 		contacts: "`contacts` c ON c.rowid = j.`value`",
 	},
-	"name": {
-		index: "`contacts` r INDEXED BY `idx_contacts_name`",
-		key:   "r.`name` COLLATE NOCASE", second: "r.`company`", age: "r.`created` || r.`id`",
-		member: "r.rowid", contacts: "`contacts` c ON c.rowid = j.`value`",
+	"name": { // the key of a group is the first part of a NameKey, and that of contacts without a name is empty
+		index: "`_contactSearch` r INDEXED BY `idx__contactSearch_name` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
+		key:   "r.`name`", from: "r.`name` >= ?2 || char(1)", behind: "r.`name` >= ?2 || char(2)",
+		second: "c.`company`", age: "c.`created` || c.`id`", member: "r.`seq`",
+		contacts: "`_contactSearch` r ON r.`seq` = j.`value` CROSS JOIN `contacts` c ON c.`id` = r.`contact`",
 	},
+}
+
+// earlierNames compares names until the search rows of an earlier version are folded. No index has their order.
+var earlierNames = comparison{
+	index: "`contacts` r", key: "r.`name` COLLATE NOCASE",
+	from: "r.`name` COLLATE NOCASE >= ?2 AND r.`name` != ''", behind: "r.`name` COLLATE NOCASE > ?2",
+	second: "r.`company`", age: "r.`created` || r.`id`",
+	member: "r.rowid", contacts: "`contacts` c ON c.rowid = j.`value`",
 }
 
 // rowsSQL selects the rows in the order of the index, those with the key ?2 only after the second value ?3, none of
 // them if that is NULL. SQLite sorts nothing, so that a page takes as long as the rows that it reads.
 func (c comparison) rowsSQL() string {
 	return "SELECT " + c.key + ", " + c.second + ", " + c.age + ", " + c.member + " FROM " + c.index +
-		" WHERE r.`tenant` = ?1 AND " + c.key + " != '' AND " + c.key +
-		" >= ?2 AND (" + c.key + " > ?2 OR " + c.second + " COLLATE NOCASE > ?3)" +
+		" WHERE r.`tenant` = ?1 AND " + c.from + " AND (" + c.behind + " OR " + c.second + " COLLATE NOCASE > ?3)" +
 		" ORDER BY " + c.key
 }
 
@@ -122,6 +135,17 @@ func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 // Duplicates returns a page of the groups of a tenant's contacts that have the same email address, the same phone
 // number, or the same name and company.
 func Duplicates(app core.App, tenantID string, q DuplicatesQuery) (*Groups, error) {
+	if q.after.By == "name" {
+		isFolded, err := new(search.Advisor).IsFolded(app)
+		if err != nil {
+			return nil, err
+		}
+		if isFolded {
+			q.after.Key = search.FoldName(q.after.Key) // the cursor may be older than the order
+		} else {
+			q.compare = earlierNames
+		}
+	}
 	s := newScan(q)
 	if err := s.read(sqlite.Direct(app.ConcurrentDB()), tenantID); err != nil {
 		return nil, fmt.Errorf("looking for duplicates: %w", err)

@@ -46,7 +46,7 @@ func TestDuplicatesAreReadInOrder(t *testing.T) {
 	for by, want := range map[string]string{
 		"email": "SEARCH r USING COVERING INDEX idx__contactSearch_email (tenant=? AND email>?)",
 		"phone": "SEARCH r USING COVERING INDEX idx_contacts_phone (tenant=? AND phone>?)",
-		"name":  "SEARCH r USING INDEX idx_contacts_name (tenant=? AND name>?)",
+		"name":  "SEARCH r USING COVERING INDEX idx__contactSearch_name (tenant=? AND name>?); SEARCH c USING INDEX sqlite_autoindex_contacts_1 (id=?)",
 	} {
 		rows, _ := list.DuplicatesSQL(by)
 		var steps []string
@@ -78,7 +78,7 @@ func TestDuplicatesAreComplete(t *testing.T) {
 	tx := sqlite.Direct(app.ConcurrentDB())
 	for by, key := range map[string][3]string{
 		"email": {"lower(email)", "''", "(SELECT seq FROM _contactSearch WHERE contact = contacts.id)"}, "phone": {"phone", "''", "rowid"},
-		"name": {"lower(name)", "lower(company)", "rowid"},
+		"name": {"lower(name)", "lower(company)", "(SELECT seq FROM _contactSearch WHERE contact = contacts.id)"},
 	} {
 		var want []list.CandidateGroup
 		err := sqlite.Each(tx, "SELECT "+key[0]+", "+key[1]+", "+key[2]+

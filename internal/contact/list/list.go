@@ -22,9 +22,28 @@ type Page struct {
 }
 
 // Page returns the page of the tenant's contacts that the query asks for.
-func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
+func (r *Reader) Page(app core.App, tenantID string, q Query) (_ *Page, err error) {
+	if q.isFolded, err = r.isFolded(app, q); err != nil {
+		return nil, err
+	}
+	return r.page(app, tenantID, q)
+}
+
+// isFolded asks the advisor if the answer matters to the query.
+func (r *Reader) isFolded(app core.App, q Query) (bool, error) {
+	if len(q.Words) == 0 && !q.sortsNames() {
+		return false, nil
+	}
+	return r.advisor.IsFolded(app)
+}
+
+// page is Page for a query that has isFolded.
+func (r *Reader) page(app core.App, tenantID string, q Query) (*Page, error) {
+	if err := q.checkCursor(); err != nil {
+		return nil, err
+	}
 	var match *search.Match
-	if q.onlySearches() && q.byTime() {
+	if q.onlySearches() && q.byTime() && q.isFolded {
 		var err error
 		if match, err = r.advisor.Match(app, tenantID, q.Words); err != nil {
 			return nil, err
@@ -57,11 +76,15 @@ func (r *Reader) Each(
 	ctx context.Context, app core.App, tenantID string, q Query, do func(*contact.Contact) error,
 ) error {
 	q.Limit, q.Offset, q.Cursor = eachPage, 0, nil
+	var err error
+	if q.isFolded, err = r.isFolded(app, q); err != nil { // the order stays the same from page to page
+		return err
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		page, err := r.Page(app, tenantID, q)
+		page, err := r.page(app, tenantID, q)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (b *book) page(q list.Query) []string {
 func (b *book) slice(q list.Query) (ids []string) {
 	b.TB.Helper()
 	column, descending := strings.CutPrefix(string(q.Sort), "-")
-	column = map[string]string{"createdAt": "created", "updatedAt": "updated", "name": "name COLLATE NOCASE"}[column]
+	column = map[string]string{"createdAt": "created", "updatedAt": "updated", "name": "lower(name) || char(1) || name"}[column]
 	direction := ""
 	if descending {
 		direction = " DESC"

@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 	"contactbase/internal/wire"
@@ -32,6 +33,8 @@ type Query struct {
 	Offset int // how many contacts are skipped; SQLite steps over each of them
 	Sort   Sort
 	Cursor *Cursor // after which the page begins, at any depth for the same cost; nil with an offset
+
+	isFolded bool // as search.Advisor.IsFolded returns it
 }
 
 // Filter chooses contacts.
@@ -52,6 +55,21 @@ type order struct {
 	descending bool
 	value      func(*contact.Contact) string // the stored value of the column
 }
+
+// order returns the query's order. Names are those of the search rows, once all of them are folded.
+func (q *Query) order() order {
+	o := orders[q.Sort]
+	if q.byFoldedName() {
+		o.column, o.value = foldedName, func(c *contact.Contact) string { return search.NameKey(c.Name) }
+	}
+	return o
+}
+
+const foldedName = "s.`name`"
+
+func (q *Query) byFoldedName() bool { return q.isFolded && q.sortsNames() }
+
+func (q *Query) sortsNames() bool { return q.Sort == "name" || q.Sort == "-name" }
 
 // orders are the orders that callers may ask for. sorts has their names.
 var orders, sorts = func() (orders map[Sort]order, names []string) {
@@ -183,6 +201,6 @@ func readSearch(f *Filter, s string) *fault.Field {
 	if utf8.RuneCountInString(s) > MaxSearch {
 		return &fault.Field{Code: fault.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
 	}
-	f.Words = strings.Fields(s)
+	f.Words = search.Words(s)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 )
 
@@ -64,7 +65,7 @@ type scan struct {
 	maxSeconds int
 
 	rows     int    // that were read
-	key      string // the last one
+	key      string // of the group of the last one
 	bySecond map[string]*candidates
 	// if not empty: candidates of the key with this second value or a greater one are left to the next page
 	cut    string
@@ -86,14 +87,15 @@ func (s *scan) read(tx sqlite.Reader, tenantID string) error {
 		if err := rows.Scan(&key, &second, &m.age, &m.number); err != nil {
 			return err
 		}
-		if foldASCII(key) != foldASCII(s.key) {
+		group, key := keysOf(key)
+		if group != s.key {
 			if s.endKey(); s.next == nil && s.rows >= s.maxScanned {
 				s.next = &groupCursor{By: s.q.after.By, Key: s.key}
 			}
 			if s.next != nil {
 				return errPageFull
 			}
-			s.key = key
+			s.key = group
 		}
 		s.add(key, second, m)
 		return nil
@@ -103,6 +105,14 @@ func (s *scan) read(tx sqlite.Reader, tenantID string) error {
 	}
 	s.endKey()
 	return err
+}
+
+// keysOf returns the key of a row's group, and what it shows: of a NameKey the two parts.
+func keysOf(key string) (group, shown string) {
+	if folded, name, found := strings.Cut(key, search.NameMark); found {
+		return folded, name
+	}
+	return foldASCII(key), key
 }
 
 func (s *scan) add(key, second string, m member) {

@@ -30,12 +30,13 @@ type statement struct {
 
 	direction string // of the order, in SQL
 	beyond    string // the operator that compares with the cursor
+	id        string // of a contact, by which the order breaks ties
 	sorted    string // the whole order
 	params    values
 }
 
 func newStatement(tenantID string, q Query, columns string) *statement {
-	order := orders[q.Sort]
+	order := q.order()
 	s := &statement{
 		Query: q, columns: columns, beyond: ">",
 		params: values{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset},
@@ -43,7 +44,11 @@ func newStatement(tenantID string, q Query, columns string) *statement {
 	if order.descending {
 		s.direction, s.beyond = " DESC", "<"
 	}
-	s.sorted = " ORDER BY " + order.column + s.direction + ", c.`id`" + s.direction
+	s.id = "c.`id`"
+	if q.byFoldedName() {
+		s.id = "s.`contact`" // as in the index
+	}
+	s.sorted = " ORDER BY " + order.column + s.direction + ", " + s.id + s.direction
 	if q.Cursor != nil {
 		s.params["cursorValue"], s.params["cursorID"] = q.Cursor.Value, q.Cursor.ID
 	}
@@ -58,16 +63,16 @@ func (s *statement) throughRows() string {
 	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
 	orderBy := s.sorted
 	index := s.index()
-	leads := s.comparesFolded() || len(s.Words) > 0 && index == ""
+	leads := s.comparesFolded() || (len(s.Words) > 0 || s.byFoldedName()) && index == ""
 	switch {
 	case index != "":
 		from += " INDEXED BY `" + index + "`" // SQLite would read the whole tenant in the order of the list
-		if len(s.Words) > 0 {
+		if len(s.Words) > 0 || s.byFoldedName() {
 			from += " CROSS JOIN `_contactSearch` s ON s.`contact` = c.`id`"
 		}
 	case leads:
 		// The search rows come first, so that only the contacts that match are read.
-		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
+		from = "`_contactSearch` s" + s.searchIndex() + " CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
 		conditions = append(conditions, "s.`tenant` = :tenant")
 		if s.byTime() {
 			orderBy = " ORDER BY s.`seq`" + s.direction // the same order, which an index has
@@ -75,8 +80,8 @@ func (s *statement) throughRows() string {
 	}
 	conditions = append(conditions, s.filters()...)
 	if s.Cursor != nil {
-		column := orders[s.Sort].column
-		conditions = append(conditions, "("+column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
+		column := s.order().column
+		conditions = append(conditions, "("+column+", "+s.id+") "+s.beyond+" (:cursorValue, :cursorID)")
 		if strings.Contains(column, "COLLATE") { // SQLite would not start at the cursor, but read all pages up to it
 			conditions = append(conditions, column+" "+s.beyond+"= :cursorValue")
 		}
@@ -89,13 +94,30 @@ func (s *statement) throughRows() string {
 		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT :limit + 0"
 	}
 	// Skipped rows are only counted in the index. Only those of the page are read.
-	return s.contactsOf("SELECT c.`id` AS `pageId` FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset")
+	skipping := " FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset"
+	if s.byFoldedName() {
+		s.sorted = " ORDER BY `pageName`" + s.direction + ", `pageId`" + s.direction
+		return s.contactsOf("SELECT s.`contact` AS `pageId`, s.`name` AS `pageName`" + skipping)
+	}
+	return s.contactsOf("SELECT c.`id` AS `pageId`" + skipping)
+}
+
+// searchIndex says by which index the search rows are read, "" if SQLite finds it.
+func (s *statement) searchIndex() string {
+	switch {
+	case !s.byFoldedName():
+		return ""
+	case s.comparesFolded():
+		return " INDEXED BY `idx__contactSearch_email`" // SQLite would read the whole tenant in the order of the list
+	default:
+		return " INDEXED BY `idx__contactSearch_name`"
+	}
 }
 
 // throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them. Each side stops after
 // as many rows as the page can need, so that a common word takes no longer than a rare one.
 func (s *statement) throughTrigrams(match *search.Match) string {
-	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
+	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.isFolded, s.params)
 	maps.Copy(s.params, match.Params)
 	s.params["reach"] = s.Limit + 1 + s.Offset
 	side := func(from, number, which string) string {
@@ -160,7 +182,7 @@ func (q *Query) index() string {
 func (s *statement) filters() []string {
 	var conditions []string
 	if len(s.Words) > 0 {
-		conditions = append(conditions, search.Condition(s.Words, s.params))
+		conditions = append(conditions, search.Condition(s.Words, s.isFolded, s.params))
 	}
 	for _, field := range contact.Fields {
 		value, asked := s.Equal[field.Name]
@@ -192,7 +214,7 @@ func (s *statement) filters() []string {
 // unlessCursor returns a plus sign for the left side of a comparison with a column of a contact c, if it bounds the
 // same end of the list as the cursor. SQLite would start there, and read all pages up to the cursor.
 func (s *statement) unlessCursor(column, operator string) string {
-	if s.Cursor != nil && column == orders[s.Sort].column && strings.HasPrefix(operator, s.beyond) {
+	if s.Cursor != nil && column == s.order().column && strings.HasPrefix(operator, s.beyond) {
 		return "+"
 	}
 	return ""

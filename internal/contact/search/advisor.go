@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 const (
@@ -24,6 +27,27 @@ const (
 type Advisor struct {
 	sizes  sync.Map // of tenants, by id
 	sample sample
+	folded atomic.Bool // what IsFolded has returned
+}
+
+// foldedSQL returns whether Refold has written all rows of earlier versions.
+const foldedSQL = "SELECT `upTo` >= `last` FROM `_contactFolded`"
+
+// IsFolded reports whether this version has folded all search rows. Until then their texts may have marks, the index
+// has these, and contacts cannot be sorted by the names of their rows. It also answers while an upgrade is running.
+func (a *Advisor) IsFolded(app core.App) (bool, error) {
+	if a.folded.Load() {
+		return true, nil
+	}
+	folded, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), foldedSQL)
+	if err != nil && strings.Contains(err.Error(), "no such table: _contactFolded") {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading whether search rows are folded: %w", err)
+	}
+	a.folded.Store(folded)
+	return folded, nil
 }
 
 type tenantSize struct {

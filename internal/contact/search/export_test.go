@@ -7,4 +7,4 @@ import (
 )
 
 // Index runs an indexer once.
-func Index(ctx context.Context, app core.App) { newIndexer(app).run(ctx) }
+func Index(ctx context.Context, app core.App) { newIndexer(app, nil).run(ctx) }

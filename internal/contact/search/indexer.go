@@ -20,17 +20,19 @@ const (
 // indexer updates the trigram index in the background.
 type indexer struct {
 	app      core.App
+	refold   sqlite.Chunk // of rows that an earlier version has folded; nil once there are none left
 	chunks   *sqlite.Chunks
 	unmerged int // chunks of indexing since nothing was left to merge
 }
 
-func newIndexer(app core.App) *indexer {
-	return &indexer{app: app, chunks: sqlite.Throttled(), unmerged: mergeAfter}
+func newIndexer(app core.App, refold sqlite.Chunk) *indexer {
+	return &indexer{app: app, refold: refold, chunks: sqlite.Throttled(), unmerged: mergeAfter}
 }
 
-// NewIndexer returns the loop that updates the trigram index in the background. Wake it when contacts have changed.
-func NewIndexer(app core.App) *loop.Loop {
-	x := newIndexer(app)
+// NewIndexer returns the loop that updates the trigram index in the background, after what refold writes in chunks.
+// Wake it when contacts have changed.
+func NewIndexer(app core.App, refold sqlite.Chunk) *loop.Loop {
+	x := newIndexer(app, refold)
 	return loop.New(indexPoll, func(ctx context.Context) {
 		x.run(ctx)
 		pause(ctx, indexPause)
@@ -39,6 +41,15 @@ func NewIndexer(app core.App) *loop.Loop {
 
 // run indexes until nothing is left, and merges segments in between, because a search reads every segment of the index.
 func (x *indexer) run(ctx context.Context) {
+	if x.refold != nil {
+		if err := x.chunks.Run(ctx, x.app, x.refold); err != nil {
+			if ctx.Err() == nil {
+				x.app.Logger().Error("folding contacts for the search failed", "error", err)
+			}
+			return
+		}
+		x.refold = nil
+	}
 	for more := true; more && ctx.Err() == nil; {
 		indexed, err := x.chunks.Next(x.app, IndexPending)
 		x.unmerged++

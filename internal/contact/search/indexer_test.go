@@ -32,7 +32,7 @@ func TestIndexerMergesSegments(t *testing.T) {
 	if before := segments(); before < steps {
 		t.Fatalf("%d steps left %d segments, of which there is nothing to merge", steps, before)
 	}
-	indexer := search.NewIndexer(app)
+	indexer := search.NewIndexer(app, nil)
 	indexer.Start()
 	defer indexer.Stop()
 	testkit.Eventually(t, "merging the segments", func() bool { return segments() < steps/4 })

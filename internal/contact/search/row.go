@@ -14,20 +14,19 @@ type Row struct {
 	Tenant  string
 	Email   string // as FoldEmail returns it
 	Text    string // as Text returns it
+	Name    string // as NameKey returns it
 }
 
 const (
-	insertSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
+	insertSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`, `name`) VALUES (?, ?, ?, ?, ?)"
 	updateSQL = "UPDATE `_contactSearch` SET `text` = ?2, `indexed` = iif(`seq` <= " +
 		IndexedUpTo + ", 2, `indexed`)%s WHERE `contact` = ?1"
+	// Texts that stay as they are need no indexing.
+	refoldSQL = "UPDATE `_contactSearch` SET `text` = ?2, `indexed` = iif(`text` != ?2 AND `seq` <= " +
+		IndexedUpTo + ", 2, `indexed`), `name` = ?3 WHERE `contact` = ?1"
 	noteSQL = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` " +
 		"FROM `_contactSearch` WHERE `contact` = ? AND `seq` <= " + IndexedUpTo
 	deleteSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
-)
-
-var (
-	updateTextSQL  = fmt.Sprintf(updateSQL, "")
-	updateEmailSQL = fmt.Sprintf(updateSQL, ", `email` = ?3")
 )
 
 // Insert returns the statement that writes the row of a new contact.
@@ -44,15 +43,28 @@ func InsertAll(rows []Row) sqlite.Statement {
 	return sqlite.Repeat(insertSQL, lists)
 }
 
-func (r Row) args() []any { return []any{r.Contact, r.Tenant, r.Email, r.Text} }
-
-// Update returns the statement that updates the row of a contact. It sets the email only if that changes: SQLite
-// rewrites the entry in the index even for the same value, an eighth of all pages that an update writes.
-func Update(before, after Row) sqlite.Statement {
-	if after.Email == before.Email {
-		return sqlite.Statement{Text: updateTextSQL, Args: []any{after.Contact, after.Text}}
+// Refold returns the statement that writes what is folded in the rows of contacts once more.
+func Refold(rows []Row) sqlite.Statement {
+	lists := make([][]any, len(rows))
+	for i, row := range rows {
+		lists[i] = []any{row.Contact, row.Text, row.Name}
 	}
-	return sqlite.Statement{Text: updateEmailSQL, Args: []any{after.Contact, after.Text, after.Email}}
+	return sqlite.Repeat(refoldSQL, lists)
+}
+
+func (r Row) args() []any { return []any{r.Contact, r.Tenant, r.Email, r.Text, r.Name} }
+
+// Update returns the statement that updates the row of a contact. It sets the email and the name only if they change:
+// SQLite rewrites the entry in an index even for the same value, an eighth of all pages that an update writes.
+func Update(before, after Row) sqlite.Statement {
+	set, args := "", []any{after.Contact, after.Text}
+	if after.Email != before.Email {
+		set, args = ", `email` = ?3", append(args, after.Email)
+	}
+	if after.Name != before.Name {
+		set, args = set+fmt.Sprintf(", `name` = ?%d", len(args)+1), append(args, after.Name)
+	}
+	return sqlite.Statement{Text: fmt.Sprintf(updateSQL, set), Args: args}
 }
 
 // Delete returns the statements that delete the row of a contact and note that the index has to forget it.

@@ -34,7 +34,7 @@ func trigramsOf(words []string) []trigram {
 		if digitsPattern.MatchString(word) {
 			continue // it may match a number that is written differently
 		}
-		for _, text := range trigramsIn(Fold(word)) {
+		for _, text := range trigramsIn(foldWord(word)) {
 			if !known[text] {
 				known[text] = true
 				trigrams = append(trigrams, trigram{text, i})
@@ -60,7 +60,7 @@ func gramsIn(text string, length int) []string {
 func shortWordsOf(words []string) []string {
 	var short []string
 	for _, word := range words {
-		if word = Fold(word); !digitsPattern.MatchString(word) && utf8.RuneCountInString(word) < trigramLength {
+		if word = foldWord(word); !digitsPattern.MatchString(word) && utf8.RuneCountInString(word) < trigramLength {
 			short = append(short, word)
 		}
 	}

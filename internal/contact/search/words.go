@@ -16,12 +16,13 @@ import (
 // strokes replaces letters whose stroke is an accent to a reader, but which Unicode does not decompose.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
 
-// Fold returns a text without the differences that a search ignores, such as case and accents:
-// compatibility-decomposed, without marks, case-folded and composed again.
+// Fold returns a text without the differences that a search ignores, such as case, accents and kinds of hyphens:
+// compatibility-decomposed, without accents, case-folded and composed again.
 func Fold(s string) string {
 	if isASCII(s) {
-		return strings.ToLower(s)
+		return strings.ReplaceAll(strings.ToLower(s), "`", "'")
 	}
+	s = plain.Replace(s)
 	folder := folders.Get().(transform.Transformer)
 	defer folders.Put(folder)
 	valid := strings.ToValidUTF8(s, "\uFFFD")         // the transformers leave text behind other bytes as it is
@@ -71,14 +72,18 @@ func lowerEmail(r rune) rune {
 	return lower
 }
 
-// Text joins the texts of a contact that a search looks into, and its phone numbers. It folds the texts in
-// place. No word contains a line break, so that none matches across two texts. The numbers come last, so that a
-// pattern can find them.
+// Text joins the texts of a contact that a search looks into, and its phone numbers. It folds the texts, each of which
+// is there once more without its apostrophes and hyphens. No word contains a line break, so that none matches across
+// two texts. The numbers come last, so that a pattern can find them.
 func Text(texts []string, numbers ...string) string {
+	lines := make([]string, len(texts), 2*len(texts)+len(numbers))
 	for i, text := range texts {
-		texts[i] = Fold(text)
+		lines[i] = Fold(text)
+		if bare := withoutMarks(lines[i]); bare != lines[i] {
+			lines = append(lines, bare)
+		}
 	}
-	return strings.Join(append(texts, numbers...), "\n")
+	return strings.Join(append(lines, numbers...), "\n")
 }
 
 // digitsPattern matches a word that is a phone number or a part of one, however it is written.
@@ -115,13 +120,16 @@ func phoneGlob(word string, goesOn bool) string {
 }
 
 // Condition returns the SQL condition that a search row s contains all the words. It adds the parameters of the
-// condition to params.
-func Condition(words []string, params map[string]any) string {
+// condition to params. isFolded is what Advisor.IsFolded returns.
+func Condition(words []string, isFolded bool, params map[string]any) string {
 	conditions := make([]string, 0, len(words))
 	for i, word := range words {
 		name := fmt.Sprintf("word%d", i)
-		params[name] = Fold(word)
+		params[name] = foldWord(word)
 		condition := "instr(s.`text`, :" + name + ") > 0"
+		if !isFolded {
+			condition = "(" + condition + " OR instr(" + earlierText + ", :" + name + ") > 0)"
+		}
 		goesOn := i+1 < len(words) && digitsPattern.MatchString(words[i+1])
 		if glob := phoneGlob(word, goesOn); glob != "" {
 			params[name+"phone"] = glob // digits mean only themselves in GLOB

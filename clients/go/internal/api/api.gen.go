@@ -664,11 +664,12 @@ type ListContactsParams struct {
 	// Offset How many contacts to skip. Cannot be used with `cursor`.
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 
-	// Q Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
-	// character has a special meaning. Digits match a phone number in any notation.
+	// Q Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+	// apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+	// notation.
 	Q *Q `form:"q,omitempty" json:"q,omitempty"`
 
-	// Sort The order; a minus sign reverses it.
+	// Sort The order; a minus sign reverses it. Names are ordered as `q` compares them: `Ärzte` beside `arzt`.
 	Sort *ListContactsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Email Only contacts with this email address. The comparison ignores case, but not accents.
@@ -1247,7 +1248,8 @@ type ClientInterface interface {
 	// UpsertContactWithBody Create or update a contact by your own identifier
 	//
 	// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
-	// omit `externalId`; a different one is rejected.
+	// omit `externalId`; a different one is rejected. If the contact with this `externalId` was merged, the API updates the
+	// contact that remains, which keeps its own `externalId`.
 	//
 	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 	//
@@ -1265,7 +1267,8 @@ type ClientInterface interface {
 	// UpsertContact Create or update a contact by your own identifier
 	//
 	// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
-	// omit `externalId`; a different one is rejected.
+	// omit `externalId`; a different one is rejected. If the contact with this `externalId` was merged, the API updates the
+	// contact that remains, which keeps its own `externalId`.
 	//
 	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 	//
@@ -1284,6 +1287,9 @@ type ClientInterface interface {
 	//
 	// Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
 	// `PATCH` to avoid overwriting someone else's change.
+	//
+	// The ID of a contact that was merged leads to the contact that remains, here and in every other request about one
+	// contact. `Content-Location` then says where that is.
 	//
 	// Corresponds with GET /api/ext/v1/contacts/{id} (the `GetContact` operationId).
 	GetContact(ctx context.Context, id ContactId, params *GetContactParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1316,6 +1322,8 @@ type ClientInterface interface {
 	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
 	// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 	//
+	// The old IDs and `externalId`s lead to this contact from then on, except for one that another contact gets later.
+	//
 	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
 	// be, and writes nothing.
@@ -1334,6 +1342,8 @@ type ClientInterface interface {
 	// Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 	// custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
 	// value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
+	//
+	// The old IDs and `externalId`s lead to this contact from then on, except for one that another contact gets later.
 	//
 	// Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 	// unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
@@ -1499,7 +1509,8 @@ func (c *Client) WriteContacts(ctx context.Context, params *WriteContactsParams,
 // UpsertContactWithBody Create or update a contact by your own identifier
 //
 // Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
-// omit `externalId`; a different one is rejected.
+// omit `externalId`; a different one is rejected. If the contact with this `externalId` was merged, the API updates the
+// contact that remains, which keeps its own `externalId`.
 //
 // With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 //
@@ -1527,7 +1538,8 @@ func (c *Client) UpsertContactWithBody(ctx context.Context, externalId ExternalI
 // UpsertContact Create or update a contact by your own identifier
 //
 // Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
-// omit `externalId`; a different one is rejected.
+// omit `externalId`; a different one is rejected. If the contact with this `externalId` was merged, the API updates the
+// contact that remains, which keeps its own `externalId`.
 //
 // With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 //
@@ -1556,6 +1568,9 @@ func (c *Client) UpsertContact(ctx context.Context, externalId ExternalId, param
 //
 // Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
 // `PATCH` to avoid overwriting someone else's change.
+//
+// The ID of a contact that was merged leads to the contact that remains, here and in every other request about one
+// contact. `Content-Location` then says where that is.
 //
 // Corresponds with GET /api/ext/v1/contacts/{id} (the `GetContact` operationId).
 func (c *Client) GetContact(ctx context.Context, id ContactId, params *GetContactParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1618,6 +1633,8 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 // custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
 // value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
 //
+// The old IDs and `externalId`s lead to this contact from then on, except for one that another contact gets later.
+//
 // Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 // unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
 // be, and writes nothing.
@@ -1646,6 +1663,8 @@ func (c *Client) MergeContactsWithBody(ctx context.Context, id ContactId, params
 // Merges up to 50 other contacts into this one, in one transaction, and deletes them. A field that this contact lacks, a
 // custom field included, gets the value of the first contact in `from` that has one. `fields` names another contact whose
 // value wins. If the contacts have different `externalId`s, `fields` must say which one to keep. Files are not copied.
+//
+// The old IDs and `externalId`s lead to this contact from then on, except for one that another contact gets later.
 //
 // Relations of your own collections to the deleted contacts move to this one. If one cannot, for example because of a
 // unique index, the API returns 409 `in_use` and writes nothing. With `dryRun`, the API returns the contact as it would
