@@ -193,13 +193,14 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 			}
 			warnDisabled(command, app, args[0])
 			return printOne(command, row{
-				{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun},
+				{"id", args[0]}, {"count", missed.Count}, {"failed", missed.Failed}, {"missed", missed.Missed},
+				{"pending", missed.Pending}, {"types", missed.Types}, {"dryRun", recovery.DryRun},
 			})
 		}),
 	}
 	command.Flags().StringVar(&since, "since", "", "the start, as an RFC 3339 time")
 	command.Flags().BoolVar(&recovery.Before, "before", false, "include events from before the webhook existed")
-	command.Flags().BoolVar(&recovery.Pending, "pending", false, "also send now what waits for a retry")
+	command.Flags().BoolVar(&recovery.RetryPending, "pending", false, "also send now what waits for a retry")
 	command.Flags().BoolVar(&recovery.DryRun, "dryRun", false, "only count")
 	return command
 }

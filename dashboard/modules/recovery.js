@@ -39,9 +39,10 @@ function recoverDeliveries(webhookId) {
     const data = store({ since: yesterday, extent: [], missed: null, fault: "" });
     /** @param {boolean} dryRun */
     const recover = (dryRun) =>
-        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), pending: data.extent.includes("pending"), dryRun });
+        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), retryPending: data.extent.includes("pending"), dryRun });
 
-    async function look() {
+    /** @param {boolean} [opens] */
+    async function look(opens = false) {
         data.missed = null;
         data.fault = "";
         if (!data.since) {
@@ -49,16 +50,21 @@ function recoverDeliveries(webhookId) {
         }
         try {
             data.missed = await recover(true);
+            if (opens && data.missed.pending) {
+                data.extent = ["pending"];
+            }
         } catch (error) {
             data.fault = errorText(error);
         }
     }
-    look();
+    look(true);
+
+    const retried = () => data.extent.includes("pending") && data.missed?.pending || 0;
 
     openForm({
         title: "Recover deliveries",
         submit: "Recover deliveries",
-        ready: () => Boolean(data.missed?.count),
+        ready: () => Boolean(data.missed?.count || retried()),
         size: "sm",
         content: () => [
             t.p(null, "Sends again all deliveries that have failed since this time, and events that were never sent. Events keep their IDs."),
@@ -73,27 +79,35 @@ function recoverDeliveries(webhookId) {
             checkboxesField("Events", data, "extent", [
                 ["pending", "Send pending deliveries now, before their next scheduled attempt"],
                 ["before", "Include events from before the webhook was created"],
-            ], { onchange: look }),
-            t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed) : "Counting…")),
+            ], { onchange: () => look() }),
+            t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed, retried()) : "Counting…")),
         ],
         run: async () => {
             const queued = await recover(false);
-            app.toasts.success(`${plural(queued.count, "delivery", "deliveries")} queued.`);
+            app.toasts.success(`${plural(queued.count + (queued.pendingRetried || 0), "delivery", "deliveries")} queued.`);
             refreshPage();
         },
     });
 }
 
 /**
- * How many deliveries of which kinds, and from when.
+ * What there is to recover, and what will be sent of it: how many deliveries of which kinds, and from when.
  *
  * @param {Missed} missed
+ * @param {number} retried pending deliveries that will be sent
  */
-function missedLabel({ count: all, types, oldest, newest }) {
-    if (!oldest || !newest) {
+function missedLabel({ count: all, failed, missed, pending, types, oldest, newest }, retried) {
+    if (!all && !pending) {
         return "Nothing to recover. Test events are not recovered.";
     }
-    const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
-    const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];
-    return `${plural(all, "delivery", "deliveries")} will be sent again (${kinds.join(", ")}), ${from === to ? `created ${from}` : `created from ${from} to ${to}`}.`;
+    const sentences = [`${count(failed)} failed, ${count(missed)} never sent, ${count(pending)} pending.`];
+    if (oldest && newest) {
+        const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
+        const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];
+        sentences.push(`${plural(all, "delivery", "deliveries")} will be sent again (${kinds.join(", ")}), ${from === to ? `created ${from}` : `created from ${from} to ${to}`}.`);
+    }
+    if (retried) {
+        sentences.push(`${plural(retried, "pending delivery", "pending deliveries")} will be sent now.`);
+    }
+    return sentences.join(" ");
 }

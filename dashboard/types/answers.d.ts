@@ -91,7 +91,11 @@ interface Health {
 
 /** What a recovery is about. */
 interface Missed {
-    count: number;
+    count: number; // of failed and missed ones
+    failed: number;
+    missed: number;
+    pending: number;
+    pendingRetried?: number;
     types: Partial<Record<EventKind, number>>;
     oldest: string | null;
     newest: string | null;

@@ -10,18 +10,23 @@ import (
 // Recovery selects which of a webhook's deliveries to send again: those that failed, and the events of its kinds that
 // it never got, because it was disabled or the tenant lacked the paid feature.
 type Recovery struct {
-	Since   time.Time
-	Before  bool // include events older than the webhook
-	Pending bool // include deliveries that wait for a retry, which stay at their number of attempts
-	DryRun  bool
+	Since        time.Time
+	Before       bool // include events older than the webhook
+	RetryPending bool // make pending deliveries due, which stay at their number of attempts
+	DryRun       bool
 }
 
 // Missed is what a recovery sends, as the superuser routes answer it.
 type Missed struct {
-	Count  int            `json:"count"`
-	Types  map[string]int `json:"types"`  // by type of event
-	Oldest stamp.Time     `json:"oldest"` // when the first of the events happened; zero if there are none
-	Newest stamp.Time     `json:"newest"`
+	Count   int            `json:"count"`   // of failed and missed ones
+	Failed  int            `json:"failed"`  // deliveries that failed
+	Missed  int            `json:"missed"`  // events without a delivery
+	Types   map[string]int `json:"types"`   // of both, by type of event
+	Oldest  stamp.Time     `json:"oldest"`  // when the first of both happened; zero if there are none
+	Newest  stamp.Time     `json:"newest"`
+	Pending int            `json:"pending"` // deliveries that are not over
+
+	PendingRetried *int `json:"pendingRetried,omitempty"` // how many of these are sent now; nil without RetryPending
 }
 
 // BacklogFunc returns what is pending.

@@ -43,10 +43,11 @@ func (s *server) rotateWebhook(e *core.RequestEvent) error {
 
 func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	var input struct {
-		Since   string `json:"since"`
-		Before  bool   `json:"before"`
-		Pending bool   `json:"pending"`
-		DryRun  bool   `json:"dryRun"`
+		Since        string `json:"since"`
+		Before       bool   `json:"before"`
+		RetryPending bool   `json:"retryPending"`
+		Pending      bool   `json:"pending"` // the older name of retryPending
+		DryRun       bool   `json:"dryRun"`
 	}
 	if err := readAdmin(e, &input); err != nil {
 		return err
@@ -55,7 +56,9 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return fault.InvalidField("since", fault.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
-	recovery := delivery.Recovery{Since: since, Before: input.Before, Pending: input.Pending, DryRun: input.DryRun}
+	recovery := delivery.Recovery{
+		Since: since, Before: input.Before, RetryPending: input.RetryPending || input.Pending, DryRun: input.DryRun,
+	}
 	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
 	if err != nil {
 		return err

@@ -51,8 +51,13 @@ func TestQueuingAgainWakesTheWorkers(t *testing.T) {
 		}
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET attempts = 1, nextAttempt = '2039-01-01 00:00:00.000Z'", nil)
-	for body, want := range map[string]float64{`{"since":"2020-01-01T00:00:00Z"}`: 0, `{"since":"2020-01-01T00:00:00Z","pending":true,"dryRun":true}`: 1} {
-		if got := admin.Do("POST", "/api/integrations/webhooks/"+webhook+"/recover", body); got.Data()["count"] != want {
+	for body, want := range map[string]any{
+		`{"since":"2020-01-01T00:00:00Z"}`:                                   nil,
+		`{"since":"2020-01-01T00:00:00Z","retryPending":true,"dryRun":true}`: 1.,
+		`{"since":"2020-01-01T00:00:00Z","pending":true,"dryRun":true}`:      1., // its older name
+	} {
+		got := admin.Do("POST", "/api/integrations/webhooks/"+webhook+"/recover", body)
+		if data := got.Data(); data["count"] != 0. || data["pending"] != 1. || data["pendingRetried"] != want {
 			t.Errorf("%s gives %s", body, got.Body)
 		}
 	}

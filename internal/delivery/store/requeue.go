@@ -68,10 +68,9 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 }
 
 // missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to
-// it although they are fanned out, with {:before} also those older than the webhook, and with {:pending} its deliveries
-// that wait for a later attempt than {:now}. The first two only if they are of {:kinds}; its filter is yet to be
-// applied to the payload. Without a filter, payloads are read only of events without a delivery, which are few: reading
-// one takes longer than all the rest.
+// it although they are fanned out, with {:before} also those older than the webhook. Both are of {:kinds}; its filter
+// is yet to be applied to the payload. Without a filter, payloads are read only of events without a delivery, which are
+// few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], " +
 	"e.[[type]] AS [[type]], e.[[created]] AS [[created]]" + filtered +
 	" FROM {{webhooks}} w JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] " +
@@ -84,12 +83,12 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds +
-	" AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND " + fannedOutSQL("e") + " END" +
-	" UNION ALL " +
-	"SELECT d.[[id]], e.[[id]], e.[[type]], e.[[created]], '' " +
-	"FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
-	"WHERE {:pending} AND d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' " +
-	"AND d.[[blocked]] = 0 AND d.[[nextAttempt]] > {:now} AND d.[[created]] >= {:since}"
+	" AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " AND " + fannedOutSQL("e") + " END"
+
+// pendingSQL lists the pending deliveries of a webhook since a time, and whether they wait for a later attempt than
+// {:now}. Those that are blocked follow the one before them.
+const pendingSQL = "SELECT [[id]] AS [[delivery]], [[blocked]] = 0 AND [[nextAttempt]] > {:now} AS [[waits]] " +
+	"FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[created]] >= {:since}"
 
 // filtered is what the webhook's filter is applied to.
 const filtered = ", iif(w.[[filter]] = '', '', e.[[payload]]) AS [[payload]]"
@@ -144,22 +143,12 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	now := stamp.Stored(time.Now())
 	params := dbx.Params{
 		"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before,
-		"pending": recovery.Pending, "now": now, "kinds": sqlite.List(kinds),
+		"now": now, "kinds": sqlite.List(kinds),
 	}
-	sum.Types = map[string]int{}
-	var all []missed
-	err = s.eachMissed(sub, params, func(m missed) {
-		sum.Count++
-		sum.Types[m.Type]++
-		extend(&sum, m.Created)
-		if !recovery.DryRun {
-			all = append(all, m)
-		}
-	})
-	if err != nil || len(all) == 0 {
+	left, err := s.summarize(&sum, sub, params, recovery)
+	if err != nil || len(left) == 0 || recovery.DryRun {
 		return sum, err
 	}
-	left := all
 	err = sqlite.InChunks(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
@@ -172,6 +161,39 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 		return sum, err
 	}
 	return sum, s.probe(webhookID)
+}
+
+// summarize counts what the webhook missed and what is pending, and returns what the recovery makes due.
+func (s *Store) summarize(
+	sum *delivery.Missed, sub *subscriber, params dbx.Params, recovery delivery.Recovery,
+) (due []missed, err error) {
+	sum.Types = map[string]int{}
+	err = s.eachMissed(sub, params, func(m missed) {
+		if m.Delivery != "" {
+			sum.Failed++
+		} else {
+			sum.Missed++
+		}
+		sum.Types[m.Type]++
+		extend(sum, m.Created)
+		if !recovery.DryRun {
+			due = append(due, m)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum.Count = sum.Failed + sum.Missed
+	err = s.eachPending(params, func(id string, waits bool) {
+		sum.Pending++
+		if recovery.RetryPending && waits {
+			due = append(due, missed{Delivery: id})
+		}
+	})
+	if recovery.RetryPending {
+		sum.PendingRetried = &sum.Pending
+	}
+	return due, err
 }
 
 // probe makes the first delivery of the webhook due, in case the circuit is open.
@@ -225,6 +247,24 @@ func (s *Store) eachMissed(sub *subscriber, params dbx.Params, found func(missed
 		if len(payload) == 0 || sub.passes(parsed(payload), new(int)) {
 			found(m)
 		}
+	}
+	return rows.Err()
+}
+
+// eachPending calls found for each row of pendingSQL.
+func (s *Store) eachPending(params dbx.Params, found func(id string, waits bool)) error {
+	rows, err := s.app.ConcurrentDB().NewQuery(pendingSQL).Bind(params).Rows()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var waits bool
+		if err := rows.Scan(&id, &waits); err != nil {
+			return err
+		}
+		found(id, waits)
 	}
 	return rows.Err()
 }

@@ -46,8 +46,8 @@ func testRecover(t *testing.T, f *fixture) {
 func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun bool, want int) {
 	t.Helper()
 	missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, DryRun: dryRun})
-	if missed.Count != want || err != nil {
-		t.Fatalf("recovered %d, %v; want %d", missed.Count, err, want)
+	if missed.Count != want || missed.Count != missed.Failed+missed.Missed || err != nil {
+		t.Fatalf("recovered %+v, %v; want %d", missed, err, want)
 	}
 }
 
@@ -67,10 +67,15 @@ func testRecoverPending(t *testing.T, f *fixture) {
 	}
 	f.recover(t, webhook, since, false, 0)
 	f.claimOnly(t)
+	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since}); err != nil ||
+		missed.Pending != len(waiting) || missed.PendingRetried != nil {
+		t.Fatalf("recovered %+v, %v", missed, err)
+	}
 	for _, recovery := range []delivery.Recovery{
-		{Since: since, Pending: true, DryRun: true}, {Since: since, Pending: true},
+		{Since: since, RetryPending: true, DryRun: true}, {Since: since, RetryPending: true},
 	} {
-		if missed, err := f.store.Recover(webhook, recovery); missed.Count != len(waiting) || err != nil {
+		missed, err := f.store.Recover(webhook, recovery)
+		if err != nil || missed.Count != 0 || missed.PendingRetried == nil || *missed.PendingRetried != len(waiting) {
 			t.Fatalf("recovered %+v, %v", missed, err)
 		}
 		if recovery.DryRun {
