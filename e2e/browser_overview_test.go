@@ -84,17 +84,36 @@ func TestBrowserProblemsAreGrouped(t *testing.T) {
 	}
 	b := s.newBrowser().signIn(s)
 	b.integrations("", "Overview")
-	b.sees("10 webhooks are disabled")
+	b.sees("10 webhooks are disabled · Show all")
+	b.sees("10 disabled")
 	for _, name := range []string{"Acme", "Umbrella"} {
 		b.matches(name + ` · (` + name + ` \d(, )?){3} and 2 more: `)
 	}
 	b.look("overview-grouped")
 	b.run(`[...document.querySelectorAll(".integrations-problems li li")].find((el) => el.innerText.includes("Umbrella")).querySelector("a").click()`)
-	b.wait("the webhooks of the tenant", `location.hash.includes("/webhooks?tenant=") && document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 6`)
+	rows := func(what string, n int) {
+		t.Helper()
+		b.wait(what, fmt.Sprintf(`document.querySelectorAll(".integrations-table tbody tr[data-id]").length === %d`, n))
+	}
+	rows("the disabled webhooks of the tenant", 5)
+	b.choose("Health", "All")
+	rows("all of them", 6)
 	b.fill("Search by name or URL", "healthy")
-	b.wait("one of them", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 1`)
+	rows("one of them", 1)
 	b.says("Enabled", "Health", "No traffic")
 	b.says("Enabled", "Error rate", "–")
+	b.wait("the filters in the address", `location.hash.includes("search=healthy") && location.hash.includes("tenant=")`)
+	b.fill("Search by name or URL", "")
+	b.run(`[...document.querySelectorAll(".integrations-sort")].find((el) => el.innerText.includes("Receiver")).click()`)
+	b.wait("the last name first", `document.querySelector("tbody tr[data-id] strong").innerText === "Umbrella 4" && location.hash.includes("sort=-name")`)
+	b.run(`for (const n of [0, 1]) document.querySelectorAll(".integrations-select input")[n].click()`)
+	b.sees("2 selected")
+	b.look("webhooks-selected")
+	b.click("Enable")
+	b.says("Umbrella 4", "Health", "No traffic")
+	b.wait("no selection", `!document.querySelector(".integrations-selection")`)
+	b.run(`location.reload()`)
+	b.wait("the same order after a reload", `document.querySelector("tbody tr[data-id] strong")?.innerText === "Umbrella 4"`)
 }
 
 // execute runs a statement on the database, with the server not running.

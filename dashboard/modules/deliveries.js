@@ -34,11 +34,7 @@ function deliveriesPage(route) {
     const data = store({
         rows: null,
         webhook: null,
-        status: route.query.status?.[0] || "",
-        type: "",
-        contact: "",
-        from: "",
-        to: "",
+        ...fromAddress(route, { status: "", type: "", contact: "", from: "", to: "" }),
         cursors: [],
         next: null,
         open: [],
@@ -60,7 +56,7 @@ function deliveriesPage(route) {
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
         actions: forEditors(
             t.button(
-                { type: "button", className: "btn secondary", ariaLabel: "Recover failed since…", onclick: () => recoverDeliveries(webhookId) },
+                { type: "button", className: "btn secondary", ariaLabel: "Recover failed since…", onclick: () => recoverDeliveries([webhookId]) },
                 t.i({ className: "ri-history-line", ariaHidden: true }),
                 t.span({ className: "txt" }, "Recover failed since…"),
             ),
@@ -102,6 +98,7 @@ const maxOpened = 200;
  * @param {DeliveriesData} data
  */
 async function loadDeliveries(webhookId, data) {
+    toAddress({ status: data.status, type: data.type, contact: data.contact, from: data.from, to: data.to });
     const shown = JSON.stringify([data.status, data.type, data.contact, data.from, data.to, data.cursors, data.open]);
     /** @param {import("pocketbase").SendOptions["query"]} more */
     const list = (more) => sendIntegrations("GET", "/deliveries", {

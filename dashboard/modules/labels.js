@@ -137,9 +137,10 @@ const deliveryStates = {
 /** @type {Record<Health["state"], State>} */
 const healthStates = {
     healthy: { text: "Healthy", style: "success" },
+    degraded: { text: "Degraded", style: "warning" },
     failing: { text: "Failing", style: "danger" },
     disabled: { text: "Disabled", style: "warning" },
-    no_traffic: { text: "No traffic", style: "" },
+    idle: { text: "No traffic", style: "" },
 };
 
 /** @type {Record<number, string>} */

@@ -17,6 +17,7 @@ function overviewPage() {
         content: () => [
             () => (data.overview ? overviewProblems(data.overview) : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" })),
             () => (data.overview?.contacts === 0 && mayChange() ? firstStepsHint() : null),
+            () => (data.overview ? overviewFigures(data.overview) : null),
             t.div({ className: "integrations-section" }, t.h2({ className: "integrations-subtitle" }, "Activity"), periodButtons(data)),
             t.div(
                 { className: "integrations-charts" },
@@ -35,6 +36,29 @@ function overviewPage() {
             ),
         ],
     });
+}
+
+/**
+ * How many webhooks are in which state, and what is pending.
+ *
+ * @param {Overview} overview
+ */
+function overviewFigures({ webhooks, pending, oldestPending }) {
+    const states = /** @type {[HealthState, number][]} */ (Object.entries(webhooks)).filter(([, number]) => number);
+    if (!states.length) {
+        return null;
+    }
+    return t.p(
+        { className: "integrations-figures" },
+        t.span(null, "Webhooks: "),
+        states.map(([state, number]) => t.a(
+            { href: `${integrationsPath}/webhooks?health=${state}`, className: `label ${healthStates[state].style}` },
+            `${count(number)} ${healthStates[state].text.toLowerCase()}`,
+        )),
+        t.span(null, pending
+            ? [t.a({ href: `${integrationsPath}/webhooks?sort=-pending` }, `${cappedCount(pending)} pending ${pending === 1 ? "delivery" : "deliveries"}`), ", the oldest from ", timeAgo(oldestPending)]
+            : "No pending deliveries"),
+    );
 }
 
 function firstStepsHint() {

@@ -96,6 +96,32 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
     );
 }
 
+/**
+ * The values that the address of a page has, or else the defaults.
+ *
+ * @template {Record<string, string>} Values
+ * @param {{ query: Record<string, string[] | undefined> }} route
+ * @param {Values} defaults
+ * @returns {Values}
+ */
+function fromAddress(route, defaults) {
+    return /** @type {Values} */ (Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, route.query[name]?.[0] || value])));
+}
+
+/**
+ * Keeps values in the address of the page, so that it shows the same after a reload and to somebody else. "" is left out.
+ *
+ * @param {Record<string, string>} values
+ */
+function toAddress(values) {
+    const [path = ""] = location.hash.split("?");
+    const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value)).toString();
+    const address = query ? `${path}?${query}` : path;
+    if (address !== location.hash) {
+        window.history.replaceState(window.history.state, "", address);
+    }
+}
+
 /** Shows a change at once, without waiting for the next poll. */
 function refreshPage() {
     document.querySelector(".integrations-page")?.dispatchEvent(new CustomEvent("integrations:changed"));

@@ -7,29 +7,31 @@ const maxLines = 3;
 const maxNames = 3;
 
 /** @param {Overview} overview */
-function overviewProblems({ problems, more }) {
+function overviewProblems({ problems, counts, more }) {
     if (!problems.length) {
         return t.p({ className: "integrations-well", role: "status" }, t.i({ className: "ri-checkbox-circle-line", ariaHidden: true }), " Nothing needs your attention.");
     }
     return t.section(
         { className: "integrations-problems", ariaLabel: "Needs your attention" },
         t.h2({ className: "integrations-subtitle" }, "Needs your attention"),
-        t.ul(null, [...Map.groupBy(problems, ({ kind }) => kind)].map(([kind, alike]) => problemBlock(kind, alike))),
-        more ? t.p({ className: "txt-hint" }, "Only the first 20 problems of each kind are listed.") : null,
+        t.ul(null, [...Map.groupBy(problems, ({ kind }) => kind)].map(([kind, alike]) => problemBlock(kind, alike, counts[kind] || alike.length))),
+        more ? t.p({ className: "txt-hint" }, "Only the first 20 problems of each kind are listed here.") : null,
     );
 }
 
 /**
  * @param {Problem["kind"]} kind
- * @param {Problem[]} problems
+ * @param {Problem[]} problems the first of this kind
+ * @param {number} all how many there are
  */
-function problemBlock(kind, problems) {
-    const { title, style } = problemKind(kind, problems.length);
+function problemBlock(kind, problems, all) {
+    const { title, style } = problemKind(kind, all);
+    const health = kind === "webhook_failing" ? "failing" : kind === "webhook_disabled" ? "disabled" : "";
     const lines = [...Map.groupBy(problems, problemGroup).values()].map((alike) => problemLine(kind, alike));
     const folded = lines.slice(maxLines);
     return t.li(
         { className: style },
-        t.h3(null, title),
+        t.h3(null, title, health && all > maxLines ? [" · ", t.a({ href: `${integrationsPath}/webhooks?health=${health}` }, "Show all")] : null),
         t.ul(null, lines.slice(0, maxLines)),
         folded.length ? t.details(
             { className: "integrations-details" },
@@ -99,11 +101,11 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
         case "webhook_disabled":
             return {
                 text: detail || "disabled by an administrator",
-                ...(number > 1 ? { link: "Show them", href: `${integrationsPath}/webhooks?tenant=${tenant?.id}` } : { link: "Show it", href: deliveriesPath(id) }),
+                ...(number > 1 ? { link: "Show them", href: `${integrationsPath}/webhooks?health=disabled&tenant=${tenant?.id}` } : { link: "Show it", href: deliveriesPath(id) }),
             };
         case "webhook_failing":
             return {
-                text: `${count(times)} of ${plural(of, "attempt")} failed in the hour from ${timeName(parseTime(at || ""))}`,
+                text: `${count(times)} of ${plural(of, "attempt")} failed in the last 24 hours`,
                 link: "Show deliveries",
                 href: deliveriesPath(id),
             };

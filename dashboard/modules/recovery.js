@@ -31,15 +31,15 @@ function redeliver(delivery, done = () => {}) {
 /**
  * Says what it will do before it does it.
  *
- * @param {string} webhookId
+ * @param {string[]} webhooks their ids
  */
-function recoverDeliveries(webhookId) {
+function recoverDeliveries(webhooks) {
     const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
     /** @type {{ since: string, extent: ("before" | "pending")[], missed: Missed | null, fault: string }} */
     const data = store({ since: yesterday, extent: [], missed: null, fault: "" });
     /** @param {boolean} dryRun */
-    const recover = (dryRun) =>
-        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), retryPending: data.extent.includes("pending"), dryRun });
+    const recover = async (dryRun) => addMissed(await Promise.all(webhooks.map((id) =>
+        callIntegrations("POST", `/webhooks/${id}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), retryPending: data.extent.includes("pending"), dryRun }))));
 
     /** @param {boolean} [opens] */
     async function look(opens = false) {
@@ -88,6 +88,26 @@ function recoverDeliveries(webhookId) {
             refreshPage();
         },
     });
+}
+
+/**
+ * @param {Missed[]} all
+ * @returns {Missed}
+ */
+function addMissed(all) {
+    /** @type {Missed} */
+    const sum = { count: 0, failed: 0, missed: 0, pending: 0, pendingRetried: 0, types: {}, oldest: null, newest: null };
+    for (const one of all) {
+        for (const name of /** @type {const} */ (["count", "failed", "missed", "pending", "pendingRetried"])) {
+            sum[name] = (sum[name] || 0) + (one[name] || 0);
+        }
+        for (const [type, times] of /** @type {[EventKind, number][]} */ (Object.entries(one.types))) {
+            sum.types[type] = (sum.types[type] || 0) + times;
+        }
+        sum.oldest = [sum.oldest, one.oldest].filter(Boolean).sort()[0] || null;
+        sum.newest = [sum.newest, one.newest].filter(Boolean).sort().at(-1) || null;
+    }
+    return sum;
 }
 
 /**

@@ -6,7 +6,7 @@
  * A column; the last one, without a name, holds the buttons.
  *
  * @template R
- * @typedef {{ name?: string, className?: string, cell: (row: R) => Child }} Column
+ * @typedef {{ name?: string, className?: string, cell: (row: R) => Child, sort?: string }} Column
  */
 
 /**
@@ -17,13 +17,14 @@
  */
 
 /**
- * A table of the rows of a store.
+ * A table of the rows of a store. A column with an order has a button that sorts by it: data has it in sort, with - in
+ * front where it descends.
  *
  * @template {Row} R
  * @param {object} options
  * @param {string} options.label
  * @param {Column<R>[]} options.columns
- * @param {{ rows: R[] | null }} options.data
+ * @param {{ rows: R[] | null, sort?: string, page?: number }} options.data
  * @param {() => Child} options.empty the text without rows
  */
 function table({ label, columns: all, data, empty }) {
@@ -32,9 +33,35 @@ function table({ label, columns: all, data, empty }) {
         { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: label, tabIndex: 0 },
         t.table(
             { className: "responsive-table", ariaLabel: label },
-            t.thead(null, t.tr(null, columns.map(({ name, className = "" }) =>
-                t.th({ scope: "col", className }, name || t.span({ className: "integrations-offscreen" }, "Actions"))))),
+            t.thead(null, t.tr(null, columns.map((column) => columnHead(column, data)))),
             t.tbody(null, () => tableRows(columns, data, empty)),
+        ),
+    );
+}
+
+/**
+ * @template R
+ * @param {Column<R>} column
+ * @param {{ sort?: string, page?: number }} data
+ */
+function columnHead({ name, className = "", sort }, data) {
+    if (!sort) {
+        return t.th({ scope: "col", className }, name || t.span({ className: "integrations-offscreen" }, "Actions"));
+    }
+    return t.th(
+        { scope: "col", className, "html-aria-sort": () => (data.sort === sort ? "ascending" : data.sort === "-" + sort ? "descending" : "none") },
+        t.button(
+            {
+                type: "button",
+                className: "integrations-sort",
+                onclick: () => {
+                    data.sort = data.sort === "-" + sort ? sort : "-" + sort;
+                    data.page = 1;
+                    refreshPage();
+                },
+            },
+            name,
+            t.i({ ariaHidden: true, className: () => (data.sort === sort ? "ri-arrow-up-s-line" : data.sort === "-" + sort ? "ri-arrow-down-s-line" : "ri-expand-up-down-line") }),
         ),
     );
 }
@@ -172,12 +199,13 @@ function searchField(label, data, search) {
 }
 
 /**
- * A search field and a choice of the tenant, above a list that both narrow.
+ * A search field, a choice of the tenant, and what else narrows the list below them.
  *
  * @param {string} label of the search field
  * @param {{ search: string, tenant: string, page: number }} data
+ * @param {(search: () => void) => Child} [more]
  */
-function tenantFilters(label, data) {
+function tenantFilters(label, data, more) {
     const search = () => {
         data.page = 1;
         refreshPage();
@@ -186,6 +214,7 @@ function tenantFilters(label, data) {
         { className: "integrations-filters" },
         searchField(label, data, search),
         forSuperusers(selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search })),
+        more?.(search),
     );
 }
 

@@ -2,14 +2,14 @@
 
 /** @type {Column<WebhookRow>[]} */
 const webhookColumns = [
-    { name: "Receiver", className: "integrations-grows", cell: webhookName },
+    { name: "Receiver", className: "integrations-grows", cell: webhookName, sort: "name" },
     { name: "Tenant", className: "integrations-shrinks", cell: tenantCell },
     { name: "Events", cell: ({ events }) => eventLabel(events) },
     { name: "Health", cell: webhookHealth },
-    { name: "Error rate", className: "integrations-number", cell: errorRate },
-    { name: "Delivered", className: "integrations-number", cell: ({ health: { delivered, failed } }) => cappedCount(delivered, delivered + failed) },
+    { name: "Error rate", className: "integrations-number", cell: errorShare, sort: "errorRate" },
     { name: "Failed", className: "integrations-number", cell: failedCount },
-    { name: "Pending", className: "integrations-number", cell: waitingCount },
+    { name: "Pending", className: "integrations-number", cell: waitingCount, sort: "pending" },
+    { name: "Last success", cell: ({ lastSuccess }) => (lastSuccess ? timeAgo(lastSuccess) : t.span({ className: "txt-hint" }, "–")) },
     { className: "integrations-actions", cell: webhookActions },
 ];
 
@@ -24,7 +24,8 @@ function webhookName(webhook) {
     const receiver = receiverLabel(webhook);
     return t.a(
         { className: "integrations-receiver", href: deliveriesPath(webhook.id), title: receiver },
-        webhook.name ? [t.strong(null, webhook.name), " ", t.span({ className: "txt-hint" }, receiver)] : t.strong(null, receiver),
+        t.strong({ className: "integrations-ellipsis" }, webhook.name || receiver),
+        webhook.name ? t.span({ className: "integrations-ellipsis txt-hint" }, receiver) : null,
     );
 }
 
@@ -45,38 +46,28 @@ function eventLabel(events) {
 }
 
 /** @param {WebhookRow} webhook */
-function webhookHealth({ health: { state }, disabledReason }) {
-    const { text, style } = healthStates[state];
-    return t.span({ className: `label ${style}`, title: state === "disabled" ? disabledReason : "" }, text);
+function webhookHealth({ health, disabledReason }) {
+    const { text, style } = healthStates[health];
+    return t.span({ className: `label ${style}`, title: health === "disabled" ? disabledReason : "" }, text);
 }
 
 /** @param {WebhookRow} webhook */
-function errorRate({ health: { attempts, failedAttempts } }) {
+function errorShare({ attempts, errorRate }) {
     if (!attempts) {
         return t.span({ className: "txt-hint" }, "–");
     }
-    return t.span({ title: `${count(failedAttempts)} of ${plural(attempts, "attempt")} failed` }, percentage(failedAttempts, attempts));
+    const failed = Math.round(errorRate * attempts);
+    return t.span({ title: `${count(failed)} of ${plural(attempts, "attempt")} failed` }, percentage(failed, attempts));
 }
 
 /** @param {WebhookRow} webhook */
-function failedCount({ id, health: { delivered, failed } }) {
-    return failed
-        ? t.a({ className: "integrations-bad", href: deliveriesPath(id) + "?status=failed" }, cappedCount(failed, delivered + failed))
-        : "0";
+function failedCount({ id, failed }) {
+    return failed ? t.a({ className: "integrations-bad", href: deliveriesPath(id) + "?status=failed" }, cappedCount(failed)) : "0";
 }
 
 /** @param {WebhookRow} webhook */
-function waitingCount({ id, health: { pending, oldestPending } }) {
-    return pending
-        ? t.a(
-            {
-                className: "integrations-waits",
-                href: deliveriesPath(id) + "?status=pending",
-                title: `The oldest has been pending since ${parseTime(oldestPending || "").toLocaleString()}`,
-            },
-            cappedCount(pending),
-        )
-        : "0";
+function waitingCount({ id, pending }) {
+    return pending ? t.a({ className: "integrations-waits", href: deliveriesPath(id) + "?status=pending" }, cappedCount(pending)) : "0";
 }
 
 /** @param {string} id */

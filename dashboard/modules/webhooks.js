@@ -1,40 +1,36 @@
 // Webhooks: list with health, test, rotate, enable and disable. The form is in webhookForm.js, the cells in webhookCells.js.
 
-/** @typedef {Webhook & { health: Health, muted: boolean }} WebhookRow */
+/** @typedef {Webhook & Pick<WebhookLine, "health" | "errorRate" | "attempts" | "pending" | "failed" | "lastSuccess"> & { muted: boolean }} WebhookRow */
+
+/** @typedef {List<WebhookRow> & { search: string, tenant: string, health: string, sort: string, selected: string[] }} WebhooksData */
+
+/** How many webhooks a page has. */
+const webhooksPerPage = 25;
 
 /** @param {Route<never>} route */
 function webhooksPage(route) {
-    /** @type {List<WebhookRow> & { search: string, tenant: string }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: route.query.tenant?.[0] || "" });
-
-    async function load() {
-        const webhooks = await loadPage(data, "webhooks", {
-            sort: "-created",
-            expand: "tenant",
-            fields: "id,tenant,name,url,events,headerNames,filter,maxPerSecond,disabled,disabledReason,expand.tenant.name",
-            conditions: filterConditions(data, ["name", "url"]),
-        });
-        const ids = webhooks.map(({ id }) => id).join(",");
-        // one for each webhook, in their order
-        const health = ids ? await callIntegrations("GET", `/webhooks/health?ids=${ids}`) : [];
-        keep(data, "rows", webhooks.map((webhook, index) => ({
-            ...webhook,
-            health: /** @type {Health} */ (health[index]),
-            muted: webhook.disabled,
-        })));
-    }
+    /** @type {WebhooksData} */
+    const data = store({
+        rows: null, page: 1, totalPages: 0, totalItems: 0, selected: [],
+        ...fromAddress(route, { search: "", tenant: "", health: "", sort: "-created" }),
+    });
 
     return integrationsPage({
         title: "Webhooks",
-        intro: "A webhook receives a signed request when a contact changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
+        intro: "A webhook receives a signed request when a contact changes. Failed deliveries are retried for three days. Health and error rate cover the last 24 hours.",
         actions: [newButton("New webhook", () => editWebhook(undefined, data.tenant))],
-        load,
+        load: () => loadWebhooks(data),
         content: () => [
-            tenantFilters("Search by name or URL", data),
+            tenantFilters("Search by name or URL", data, (search) => selectField("Health", data, "health", () => [["", "All"], ...Object.entries(healthStates).map(stateOption)], { onchange: search })),
+            selectionBar(data, [
+                ["Enable", () => switchWebhooks(data, false)],
+                ["Disable", () => switchWebhooks(data, true)],
+                ["Recover…", () => recoverDeliveries(data.selected)],
+            ]),
             table({
                 label: "Webhooks",
                 data,
-                empty: () => (data.search || data.tenant
+                empty: () => (data.search || data.tenant || data.health
                     ? emptyState("ri-search-line", "Nothing found", "No webhook matches.")
                     : emptyState(
                         "ri-webhook-line",
@@ -42,11 +38,63 @@ function webhooksPage(route) {
                         "Enter the URL of a receiver, then send it a test event.",
                         newButton("New webhook", () => editWebhook()),
                     )),
-                columns: webhookColumns,
+                columns: [...forEditors(selectColumn(data)), ...webhookColumns],
             }),
             pager(data),
         ],
     });
+}
+
+/**
+ * Loads the page of the list that data asks for, with the records of its webhooks.
+ *
+ * @param {WebhooksData} data
+ */
+async function loadWebhooks(data) {
+    toAddress({ search: data.search, tenant: data.tenant, health: data.health, sort: data.sort === "-created" ? "" : data.sort });
+    const lines = await loadPageOf(data, async (page) => {
+        const found = await sendIntegrations("GET", "/webhooks", {
+            query: {
+                tenant: data.tenant || undefined,
+                health: data.health || undefined,
+                q: data.search || undefined,
+                sort: data.sort,
+                limit: webhooksPerPage,
+                offset: (page - 1) * webhooksPerPage,
+            },
+        });
+        const totals = Object.entries(found.totals || {}).filter(([state]) => !data.health || state === data.health);
+        const totalItems = totals.reduce((sum, [, number]) => sum + number, 0);
+        return { items: found.data, totalItems, totalPages: Math.ceil(totalItems / webhooksPerPage) };
+    });
+    const records = lines.length ? (await listRecords("webhooks", {
+        perPage: webhooksPerPage,
+        skipTotal: true,
+        expand: "tenant",
+        fields: "id,tenant,name,url,events,headerNames,filter,maxPerSecond,disabled,disabledReason,expand.tenant.name",
+        conditions: [`(${lines.map(({ id }) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
+    })).items : [];
+    keep(data, "rows", lines.flatMap(({ id, health, errorRate, attempts, pending, failed, lastSuccess }) => {
+        const record = records.find((webhook) => webhook.id === id); // without one it has just been deleted
+        return record ? [{ ...record, health, errorRate, attempts, pending, failed, lastSuccess, muted: record.disabled }] : [];
+    }));
+}
+
+/**
+ * Enables or disables the selected webhooks.
+ *
+ * @param {WebhooksData} data
+ * @param {boolean} disabled
+ */
+async function switchWebhooks(data, disabled) {
+    const ids = data.selected;
+    await attempt(async () => {
+        for (const id of ids) {
+            await app.pb.collection("webhooks").update(id, { disabled }, { requestKey: null });
+        }
+        data.selected = [];
+    }, `${plural(ids.length, "webhook")} ${disabled ? "disabled" : "enabled"}.`);
+    refreshPage();
 }
 
 /**

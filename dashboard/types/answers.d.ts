@@ -3,6 +3,7 @@
 /** The data of each answer, by the path that was called. */
 interface Answers {
     "/deliveries": Delivery[];
+    "/webhooks": WebhookLine[];
     "/overview": Overview;
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest> & { limited: number };
@@ -48,6 +49,7 @@ interface Answer<Path extends keyof Answers> {
     data: Path extends keyof AnswersBelow ? AnswersBelow[Path] : Answers[Path];
     next: string | null; // the cursor of the next page, of lists
     nextBefore?: string; // of the audit log
+    totals?: Record<HealthState, number>; // of webhooks, whatever their health
 }
 
 /** Contacts that may be the same. */
@@ -78,13 +80,29 @@ interface AuditEntry {
     created: string;
 }
 
+type HealthState = "healthy" | "degraded" | "failing" | "disabled" | "idle";
+
+/** A line of the list of webhooks. */
+interface WebhookLine {
+    id: string;
+    tenant: string;
+    name: string;
+    url: string;
+    health: HealthState;
+    errorRate: number; // 0 to 1
+    attempts: number; // of the last 24 hours
+    pending: number; // at most 10,000
+    failed: number; // at most 10,000
+    lastSuccess: string | null;
+}
+
 /** What has become of a webhook's deliveries. */
 interface Health {
     delivered: number;
     failed: number;
     pending: number;
     oldestPending: string | null;
-    state: "healthy" | "failing" | "disabled" | "no_traffic";
+    state: HealthState;
     attempts: number; // of the last 24 hours
     failedAttempts: number; // of those
 }
@@ -127,7 +145,11 @@ interface Problem {
 interface Overview {
     steps: OverviewStep[];
     contacts: number;
+    webhooks: Record<HealthState, number>;
+    pending: number; // at most 10,000
+    oldestPending: string | null;
     problems: Problem[];
+    counts: Partial<Record<Problem["kind"], number>>; // of all, also of those that are not listed
     more: boolean;
 }
 

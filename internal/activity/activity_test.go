@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"testing"
@@ -97,52 +98,39 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// An enabled webhook is failing if most attempts in its last hour failed, or if deliveries failed in the span. The
-// former come first, and then those with the most failed deliveries.
-func TestFailingWebhooks(t *testing.T) {
+// Lost counts deliveries of enabled webhooks that failed and were not sent again.
+func TestLost(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
-	ids := map[string]string{}
-	for _, name := range []string{"fine", "mended", "lost", "lost more", "failing", "mostly failing", "disabled", "recovered"} {
-		id := testkit.Record(t, app, "webhooks", map[string]any{"tenant": tenant, "url": "https://example.com", "name": name, "disabled": name == "disabled"}).Id
-		ids[id] = name
+	names := map[string]string{}
+	for _, name := range []string{"fine", "lost", "lost more", "disabled", "recovered"} {
+		id := testkit.Record(t, app, "webhooks", map[string]any{
+			"tenant": tenant, "url": "https://example.com", "name": name, "disabled": name == "disabled",
+		}).Id
+		names[id] = name
 		ok, retry, lost := attempt{id, 204, 0, "delivered"}, attempt{id, 500, 0, ""}, attempt{id, 500, 0, "failed"}
-		before, now := noon.Add(-time.Hour), noon
 		switch name {
 		case "fine":
-			store(t, app, now, ok, retry)
+			store(t, app, noon, ok, retry)
 		case "recovered":
-			store(t, app, now, ok, attempt{id, 500, 0, "delivered"}, attempt{id, 500, 0, "delivered"})
-		case "mostly failing":
-			store(t, app, now, ok, retry, retry, retry)
-		case "mended":
-			store(t, app, before, retry)
-			store(t, app, now, ok)
-		case "lost":
-			store(t, app, before, lost)
-			store(t, app, now, ok)
+			store(t, app, noon, ok, attempt{id, 500, 0, "delivered"}, attempt{id, 500, 0, "delivered"})
 		case "lost more":
-			store(t, app, now, ok, ok, lost, lost)
+			store(t, app, noon, ok, ok, lost, lost)
 		default:
-			store(t, app, before, ok)
-			store(t, app, now, retry, retry)
+			store(t, app, noon.Add(-time.Hour), lost)
+			store(t, app, noon, ok)
 		}
 	}
 	countAll(t, app)
-	for limit, want := range map[int]string{
-		10: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, lost 1 1 12, ", 3: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, ",
-	} {
-		webhooks, err := activity.FailingWebhooks(app, "", activity.Day(noon).Start, limit)
-		if err != nil {
-			t.Fatal(err)
+	for owner, want := range map[string]map[string]int64{"": {"lost": 1, "lost more": 2}, tenant: {"lost": 1, "lost more": 2}, "other": {}} {
+		lost, err := activity.Lost(app, owner, activity.Day(noon).Start)
+		got := map[string]int64{}
+		for id, n := range lost {
+			got[names[id]] = n
 		}
-		got := ""
-		for _, webhook := range webhooks {
-			got += fmt.Sprint(ids[webhook.ID], " ", webhook.Failed, webhook.Last.Total(), webhook.Hour.Hour()) + ", "
-		}
-		if got != want {
-			t.Errorf("failing webhooks: %s", got)
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("of the tenant %q: %v (%v)", owner, got, err)
 		}
 	}
 }

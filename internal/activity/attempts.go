@@ -18,16 +18,18 @@ type Attempts struct {
 	Retried       int64 // failed and followed by another attempt
 	Failed        int64 // failed and the last of their deliveries
 	ResponseTimes ResponseTimes
+	Streak        int64 // how many have failed since the last success; only of OfEachWebhook
 }
 
 // Total returns the number of attempts.
 func (a *Attempts) Total() int64 { return a.Delivered + a.Retried + a.Failed }
 
-// Failing reports whether more attempts failed than succeeded.
-func (a *Attempts) Failing() bool { return a.Delivered < a.Retried+a.Failed }
-
-// Merge adds the counts of others.
+// Merge adds the counts of later attempts.
 func (a *Attempts) Merge(others Attempts) {
+	if others.Delivered > 0 {
+		a.Streak = 0
+	}
+	a.Streak += others.Streak
 	a.Delivered += others.Delivered
 	a.Retried += others.Retried
 	a.Failed += others.Failed
@@ -52,7 +54,7 @@ const (
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` " +
 		"FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
-	answersSQL = "SELECT `start`, `of`, `answers` FROM `_activity` " +
+	storedSQL = "SELECT `start`, `of`, `streak`, `answers` FROM `_activity` " +
 		"WHERE `kind` = 'webhook' AND `grain` IN (60, 3600) AND (`start`, `of`) IN " +
 		"(SELECT value ->> 0, value ->> 1 FROM json_each(?))"
 )
@@ -96,33 +98,38 @@ func (a *Attempts) add(delivered, failed bool) {
 	switch {
 	case delivered:
 		a.Delivered++
+		a.Streak = -1
 	case failed:
 		a.Failed++
 	default:
 		a.Retried++
 	}
+	a.Streak++
 }
 
 // storeAttempts returns the statements that add counts to the stored ones.
 func storeAttempts(tx sqlite.Reader, attempts map[webhookRow]*Attempts) (statements []sqlite.Statement, _ error) {
-	answers := map[webhookRow]ResponseTimes{}
-	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
+	stored := map[webhookRow]Attempts{}
+	err := sqlite.Each(tx, storedSQL, func(rows *sql.Rows) (err error) {
 		var of webhookRow
+		var a Attempts
 		var text string
-		if err := rows.Scan(&of[0], &of[1], &text); err != nil {
+		if err := rows.Scan(&of[0], &of[1], &a.Streak, &text); err != nil {
 			return err
 		}
-		answers[of], err = parseResponseTimes(text)
+		a.ResponseTimes, err = parseResponseTimes(text)
+		stored[of] = a
 		return err
 	}, sqlite.List(slices.Collect(maps.Keys(attempts))))
 	if err != nil {
-		return nil, fmt.Errorf("reading response times: %w", err)
+		return nil, fmt.Errorf("reading streaks and response times: %w", err)
 	}
 	for of, a := range attempts {
-		all := answers[of]
-		all.merge(a.ResponseTimes)
-		statements = append(statements, add(ofWebhook, of[0], of[1],
-			counts{done: a.Delivered, retried: a.Retried, failed: a.Failed, responseTimes: all}))
+		all := stored[of]
+		all.Merge(*a)
+		statements = append(statements, add(ofWebhook, of[0], of[1], counts{
+			done: a.Delivered, retried: a.Retried, failed: a.Failed, streak: all.Streak, responseTimes: all.ResponseTimes,
+		}))
 	}
 	return statements, nil
 }
@@ -145,71 +152,62 @@ func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
 	return steps, err
 }
 
-func attemptsOf(c counts) Attempts { return Attempts{c.done, c.retried, c.failed, c.responseTimes} }
-
-// FailingWebhook is a webhook that is failing or has failed deliveries.
-type FailingWebhook struct {
-	ID      string
-	Hour    time.Time // the last one with attempts
-	Last    Attempts  // in that hour, without response times
-	Failed  int64     // deliveries that failed since the given time and have not been sent again, at most 10,000
-	Failing bool      // see Failing
+func attemptsOf(c counts) Attempts {
+	return Attempts{Delivered: c.done, Retried: c.retried, Failed: c.failed, ResponseTimes: c.responseTimes}
 }
 
-const (
-	// lostSQL counts the deliveries of the webhook w that failed since the hour ?1, among the newest 10,000.
-	// Pings do not count.
-	lostSQL = "(SELECT count(*) FROM (SELECT d.`event`, d.`updated` " +
-		"FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
-		"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
-		"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping'))"
-	// waitsSQL reports whether a delivery of the webhook w waits for a retry.
-	waitsSQL = "EXISTS (SELECT 1 FROM `deliveries` d " +
-		"WHERE d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`attempts` > 0)"
+// eachWebhookSQL returns the attempts of the webhooks ?2 in the hours ?1, the oldest first. Rows from before streaks
+// were counted have one only without a success.
+const eachWebhookSQL = "SELECT `of`, `done`, `retried`, `failed`, iif(`done` = 0, `retried` + `failed`, `streak`) " +
+	"FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` IN (SELECT value FROM json_each(?1)) " +
+	"AND `of` IN (SELECT value FROM json_each(?2)) ORDER BY `start`"
 
-	// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
-	failingSQL = "SELECT `webhook`, `lastHour`, `done`, `retried`, `failed`, `lost`, `done` < `retried` + `failed` " +
-		"AND (`done` = 0 OR `waits` OR `lost` > 0) AS `failing` FROM (SELECT h.*, " +
-		lostSQL + " AS `lost`, " + waitsSQL +
-		" AS `waits` FROM (SELECT `of` AS `webhook`, max(`start`) AS `lastHour`, `done`, `retried`, `failed` " +
-		"FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 " +
-		"AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
-		"GROUP BY `of` HAVING `done` < `retried` + `failed` OR sum(`failed`) > 0) h " +
-		"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0) " +
-		"WHERE `failing` OR `lost` > 0 ORDER BY `failing` DESC, `lost` DESC, `retried` DESC LIMIT ?3"
-	openSQL = "SELECT " + waitsSQL + " OR " + lostSQL + " > 0 FROM `webhooks` w WHERE w.`id` = ?2"
-)
-
-// Failing reports whether a webhook is failing: most attempts of its last hour failed, and either it accepted nothing
-// in that hour, or a delivery still waits for a retry or has failed since that time.
-func Failing(app core.App, webhook string, last Attempts, since time.Time) (failing bool, err error) {
-	if !last.Failing() || last.Delivered == 0 {
-		return last.Failing(), nil
-	}
-	err = read(app, openSQL, func(rows *sql.Rows) error { return rows.Scan(&failing) }, byHour.of(since), webhook)
-	if err != nil {
-		return false, fmt.Errorf("looking for what the webhook %s has not accepted: %w", webhook, err)
-	}
-	return failing, nil
-}
-
-// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that are
-// failing, and then those with failed deliveries since that time.
-func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) (all []FailingWebhook, err error) {
-	err = read(app, failingSQL, func(rows *sql.Rows) error {
-		var w FailingWebhook
-		var hour string
-		if err := rows.Scan(
-			&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed, &w.Failing,
-		); err != nil {
+// OfEachWebhook returns the attempts of each of the webhooks in the span of hours, without response times. Webhooks
+// without attempts are missing.
+func OfEachWebhook(app core.App, ids []string, span Span) (map[string]Attempts, error) {
+	all := map[string]Attempts{}
+	err := read(app, eachWebhookSQL, func(rows *sql.Rows) error {
+		var id string
+		var a Attempts
+		if err := rows.Scan(&id, &a.Delivered, &a.Retried, &a.Failed, &a.Streak); err != nil {
 			return err
 		}
-		w.Hour, err = time.Parse(byHour.layout, hour)
-		all = append(all, w)
-		return err
-	}, byHour.of(since), tenantID, limit)
+		sum := all[id]
+		sum.Merge(a)
+		all[id] = sum
+		return nil
+	}, span.starts(), sqlite.List(ids))
 	if err != nil {
-		return nil, fmt.Errorf("looking for failing webhooks: %w", err)
+		return nil, fmt.Errorf("reading the attempts of webhooks: %w", err)
+	}
+	return all, nil
+}
+
+// lostSQL counts the deliveries of webhooks that failed since the hour ?1 and have not been sent again, of each among
+// its newest 10,000 failed ones. Pings do not count. The webhooks are those of a tenant, or all if ?2 is "", that are
+// enabled and have attempts that were the last of their deliveries.
+const lostSQL = "SELECT `id`, `lost` FROM (SELECT w.`id`, (SELECT count(*) FROM (SELECT d.`event`, d.`updated` " +
+	"FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
+	"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
+	"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping')) AS `lost` " +
+	"FROM (SELECT `of` FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 " +
+	"AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
+	"GROUP BY `of` HAVING sum(`failed`) > 0) h " +
+	"JOIN `webhooks` w ON w.`id` = h.`of` AND w.`disabled` = 0) WHERE `lost` > 0"
+
+// Lost returns how many deliveries of each enabled webhook of a tenant, or of all if the id is "", failed since that
+// time and have not been sent again, at most 10,000. Those without any are missing.
+func Lost(app core.App, tenantID string, since time.Time) (map[string]int64, error) {
+	all := map[string]int64{}
+	err := read(app, lostSQL, func(rows *sql.Rows) error {
+		var id string
+		var lost int64
+		err := rows.Scan(&id, &lost)
+		all[id] = lost
+		return err
+	}, byHour.of(since), tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("looking for webhooks with failed deliveries: %w", err)
 	}
 	return all, nil
 }

@@ -17,24 +17,26 @@ const (
 // counts are the counts of a row. Each kind uses some of them.
 type counts struct {
 	done, retried, refused, limited, failed int64
+	streak                                  int64 // of failures since the last success
 	responseTimes                           ResponseTimes
 }
 
 const addSQL = "INSERT INTO `_activity` (`kind`, `grain`, `start`, " +
-	"`of`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`) " +
-	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE " +
+	"`of`, `done`, `retried`, `refused`, `limited`, `failed`, `streak`, `answers`) " +
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE " +
 	"SET `done` = `done` + excluded.`done`, `retried` = `retried` + excluded.`retried`, " +
 	"`refused` = `refused` + excluded.`refused`, `limited` = `limited` + excluded.`limited`, " +
-	"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
+	"`failed` = `failed` + excluded.`failed`, `streak` = excluded.`streak`, `answers` = excluded.`answers`"
 
-// add returns the statement that adds counts to a row. The response times replace those of the row.
+// add returns the statement that adds counts to a row. The streak and the response times replace those of the row.
 func add(kind, start, of string, c counts) sqlite.Statement {
 	g := byMinute
 	if len(start) == len(byHour.layout) {
 		g = byHour
 	}
 	return sqlite.Statement{Text: addSQL, Args: []any{
-		kind, g.seconds(), start, of, c.done, c.retried, c.refused, c.limited, c.failed, sqlite.List(c.responseTimes),
+		kind, g.seconds(), start, of, c.done, c.retried, c.refused, c.limited, c.failed, c.streak,
+		sqlite.List(c.responseTimes),
 	}}
 }
 

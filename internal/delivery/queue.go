@@ -18,11 +18,11 @@ type Recovery struct {
 
 // Missed is what a recovery sends, as the superuser routes answer it.
 type Missed struct {
-	Count   int            `json:"count"`   // of failed and missed ones
-	Failed  int            `json:"failed"`  // deliveries that failed
-	Missed  int            `json:"missed"`  // events without a delivery
-	Types   map[string]int `json:"types"`   // of both, by type of event
-	Oldest  stamp.Time     `json:"oldest"`  // when the first of both happened; zero if there are none
+	Count   int            `json:"count"`  // of failed and missed ones
+	Failed  int            `json:"failed"` // deliveries that failed
+	Missed  int            `json:"missed"` // events without a delivery
+	Types   map[string]int `json:"types"`  // of both, by type of event
+	Oldest  stamp.Time     `json:"oldest"` // when the first of both happened; zero if there are none
 	Newest  stamp.Time     `json:"newest"`
 	Pending int            `json:"pending"` // deliveries that are not over
 

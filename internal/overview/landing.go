@@ -1,9 +1,11 @@
 package overview
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/dbx"
@@ -12,15 +14,20 @@ import (
 	"contactbase/internal/activity"
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
 // Landing is the content of the first page of the dashboard, or of a tenant's portal.
 type Landing struct {
-	Steps    []Step    `json:"steps"`    // of the span, the oldest first
-	Contacts int       `json:"contacts"` // at most 10,000
-	Problems []Problem `json:"problems"`
-	More     bool      `json:"more"` // whether there are more problems than listed
+	Steps         []Step              `json:"steps"`    // of the span, the oldest first
+	Contacts      int                 `json:"contacts"` // at most 10,000
+	Webhooks      HealthTotals        `json:"webhooks"`
+	Pending       int                 `json:"pending"`       // deliveries, at most 10,000
+	OldestPending *string             `json:"oldestPending"` // when the oldest of these was created; nil for none
+	Problems      []Problem           `json:"problems"`      // the first 20 of each kind
+	Counts        map[ProblemKind]int `json:"counts"`        // of all problems
+	More          bool                `json:"more"`          // whether there are more problems than listed
 }
 
 // Step is one bar of the charts.
@@ -62,7 +69,7 @@ const (
 	// a check of the program fails: the name is that of the check, the detail is the reason
 	NotReady        ProblemKind = "not_ready"
 	WebhookDisabled ProblemKind = "webhook_disabled" // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"  // see activity.Failing; the counts are of its last hour
+	WebhookFailing  ProblemKind = "webhook_failing"  // see Failing; the counts are of its attempts in the last 24 hours
 	// the count is the number of deliveries that failed in the last 24 hours, without pings
 	DeliveriesLost ProblemKind = "deliveries_failed"
 	KeyExpires     ProblemKind = "key_expires" // within two weeks, and it was not rotated
@@ -88,7 +95,7 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	landing := &Landing{Problems: []Problem{}}
+	landing := &Landing{Problems: []Problem{}, Counts: map[ProblemKind]int{}}
 	for i := range span.Steps {
 		e, a, c := events[i], attempts[i], calls[i]
 		refused := c.Refused + c.Limited + c.Failed
@@ -103,19 +110,47 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 	if landing.Contacts, err = countContacts(app, tenantID); err != nil {
 		return nil, err
 	}
-	for _, find := range []func() ([]Problem, error){
-		func() ([]Problem, error) { return disabledWebhooks(app, tenantID) },
-		func() ([]Problem, error) { return failingWebhooks(app, tenantID, activity.Day(now).Start) },
-		func() ([]Problem, error) { return expiringKeys(app, tenantID, now) },
+	lines, err := selectWebhooks(app, WebhooksQuery{Tenant: tenantID})
+	if err != nil {
+		return nil, err
+	}
+	if err := landing.addPending(app, lines); err != nil {
+		return nil, err
+	}
+	for _, find := range []func() error{
+		func() error { return landing.addDisabled(app, tenantID) },
+		func() error { return landing.addFailing(app, lines, tenantID, now) },
+		func() error { return landing.addExpiring(app, tenantID, now) },
 	} {
-		found, err := find()
-		if err != nil {
+		if err := find(); err != nil {
 			return nil, fmt.Errorf("looking for problems: %w", err)
 		}
-		landing.Problems = append(landing.Problems, found[:min(len(found), maxProblems)]...)
-		landing.More = landing.More || len(found) > maxProblems
 	}
 	return landing, nil
+}
+
+// add lists the first problems of a kind, of so many.
+func (l *Landing) add(problems []Problem, of int) {
+	if of == 0 {
+		return
+	}
+	l.Counts[problems[0].Kind] = of
+	l.Problems = append(l.Problems, problems[:min(len(problems), maxProblems)]...)
+	l.More = l.More || of > maxProblems
+}
+
+// addPending counts the pending deliveries of the webhooks.
+func (l *Landing) addPending(app core.App, lines []WebhookLine) error {
+	var oldest string
+	err := app.ConcurrentDB().NewQuery("SELECT COUNT(*), COALESCE(MIN([[created]]), '') FROM ("+
+		"SELECT d.[[created]] FROM json_each({:ids}) j CROSS JOIN {{deliveries}} d "+
+		"ON d.[[webhook]] = j.[[value]] AND d.[[status]] = 'pending' LIMIT {:cap})").
+		Bind(dbx.Params{"ids": sqlite.List(idsOf(lines)), "cap": countCap}).Row(&l.Pending, &oldest)
+	if err != nil {
+		return fmt.Errorf("counting pending deliveries: %w", err)
+	}
+	l.OldestPending = shown(oldest)
+	return nil
 }
 
 func countContacts(app core.App, tenantID string) (n int, err error) {
@@ -139,24 +174,24 @@ const (
 	ofTenant = "({:tenant} = '' OR t.[[id]] = {:tenant})"
 )
 
-func disabledWebhooks(app core.App, tenantID string) ([]Problem, error) {
-	return findProblems(app, WebhookDisabled,
-		"SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
-			"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] "+
-			"WHERE w.[[disabled]] = 1 AND "+ofTenant+" ORDER BY w.[[updated]] DESC LIMIT {:limit}",
-		dbx.Params{"tenant": tenantID})
+func (l *Landing) addDisabled(app core.App, tenantID string) error {
+	return l.find(app, WebhookDisabled,
+		"w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]]",
+		"{{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 AND "+ofTenant,
+		"w.[[updated]] DESC", dbx.Params{"tenant": tenantID})
 }
 
-func expiringKeys(app core.App, tenantID string, now time.Time) ([]Problem, error) {
-	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
-		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
-		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND "+
-		"k.[[revoked]] = '' AND "+credential.Unrotated+" AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
+func (l *Landing) addExpiring(app core.App, tenantID string, now time.Time) error {
+	return l.find(app, KeyExpires, "k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]]",
+		"{{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
+			"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND "+
+			"k.[[revoked]] = '' AND "+credential.Unrotated+" AND "+ofTenant, "k.[[expires]]",
 		dbx.Params{"tenant": tenantID, "now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 
-func findProblems(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
-	var rows []struct {
+// find adds the problems in these rows.
+func (l *Landing) find(app core.App, kind ProblemKind, columns, rows, order string, params dbx.Params) error {
+	var found []struct {
 		ID         string `db:"id"`
 		Name       string `db:"name"`
 		TenantID   string `db:"tenantID"`
@@ -164,44 +199,72 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 		Detail     string `db:"detail"`
 		At         string `db:"at"`
 	}
-	params["limit"] = maxProblems + 1
-	if err := app.DB().NewQuery(query).Bind(params).All(&rows); err != nil {
-		return nil, err
+	var all int
+	if err := app.ConcurrentDB().NewQuery("SELECT count(*) FROM " + rows).Bind(params).Row(&all); err != nil {
+		return err
 	}
-	problems := make([]Problem, len(rows))
-	for i, row := range rows {
+	params["limit"] = maxProblems
+	query := "SELECT " + columns + " FROM " + rows + " ORDER BY " + order + " LIMIT {:limit}"
+	if err := app.ConcurrentDB().NewQuery(query).Bind(params).All(&found); err != nil {
+		return err
+	}
+	problems := make([]Problem, len(found))
+	for i, row := range found {
 		problems[i] = Problem{
 			Kind: kind, ID: row.ID, Name: row.Name,
 			Tenant: &Tenant{row.TenantID, row.TenantName}, Detail: row.Detail, At: shown(row.At),
 		}
 	}
-	return problems, nil
+	l.add(problems, max(all, len(problems)))
+	return nil
 }
 
-// failingWebhooks returns the enabled webhooks that are failing, or have deliveries that failed since that time and
-// were not recovered.
-func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem, error) {
-	webhooks, err := activity.FailingWebhooks(app, tenantID, since, maxProblems+1)
+// addFailing adds the webhooks that are failing, those with the highest error rate first, and the others that have
+// failed deliveries in the last 24 hours, those with most of them first. It also counts all webhooks by their health.
+func (l *Landing) addFailing(app core.App, lines []WebhookLine, tenantID string, now time.Time) error {
+	if err := addHealth(app, lines, now); err != nil {
+		return err
+	}
+	lost, err := activity.Lost(app, tenantID, activity.Day(now).Start)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var problems []Problem
-	for _, webhook := range webhooks {
-		p := Problem{Kind: DeliveriesLost, ID: webhook.ID, Tenant: &Tenant{}, Count: webhook.Failed}
-		if last := webhook.Last; webhook.Failing {
-			hour := stamp.Shown(webhook.Hour)
-			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &hour, last.Retried+last.Failed, last.Total()
+	var failing, losing []Problem
+	for _, line := range lines {
+		*l.Webhooks.count(line.Health)++
+		p := Problem{ID: line.ID, Name: cmp.Or(line.Name, line.URL), Tenant: &Tenant{ID: line.Tenant}}
+		switch {
+		case line.Health == Failing:
+			p.Kind, p.Count, p.Of = WebhookFailing, line.FailedAttempts, line.Attempts
+			failing = append(failing, p)
+		case lost[line.ID] > 0:
+			p.Kind, p.Count = DeliveriesLost, lost[line.ID]
+			losing = append(losing, p)
 		}
-		err := app.DB().NewQuery("SELECT "+displayName+", "+owner+" FROM {{webhooks}} w "+
-			"JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
-			Bind(dbx.Params{"id": p.ID}).Row(&p.Name, &p.Tenant.ID, &p.Tenant.Name)
-		if errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, p)
 	}
-	return problems, nil
+	for _, problems := range [][]Problem{failing, losing} {
+		slices.SortFunc(problems, func(a, b Problem) int {
+			byRate := cmp.Compare(b.Count*max(a.Of, 1), a.Count*max(b.Of, 1)) // Of is 0 for failed deliveries
+			return cmp.Or(byRate, cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
+		})
+		all := len(problems)
+		problems = problems[:min(all, maxProblems)]
+		if err := nameTenants(app, problems); err != nil {
+			return err
+		}
+		l.add(problems, all)
+	}
+	return nil
+}
+
+// nameTenants adds the names of the problems' tenants.
+func nameTenants(app core.App, problems []Problem) error {
+	for _, p := range problems {
+		err := app.ConcurrentDB().NewQuery("SELECT [[name]] FROM {{tenants}} WHERE [[id]] = {:id}").
+			Bind(dbx.Params{"id": p.Tenant.ID}).Row(&p.Tenant.Name)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) { // it has just been deleted
+			return err
+		}
+	}
+	return nil
 }

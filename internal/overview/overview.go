@@ -4,12 +4,10 @@ package overview
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/activity"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
@@ -17,101 +15,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-const (
-	countCap     = 10_000 // where counting ends
-	healthWindow = 24 * time.Hour
-)
-
-// Health is the health of a webhook.
-type Health struct {
-	Webhook       string  `json:"webhook"`
-	Delivered     int     `json:"delivered"` // of the last 10,000 deliveries created in the last 24 hours
-	Failed        int     `json:"failed"`    // of the same
-	Pending       int     `json:"pending"`   // at most 10,000
-	OldestPending *string `json:"oldestPending"`
-
-	State          HealthState `json:"state"`
-	Attempts       int64       `json:"attempts"`       // in the last 24 hours
-	FailedAttempts int64       `json:"failedAttempts"` // of those
-}
-
-// HealthState is the state of a webhook's health.
-type HealthState string
-
-// The states.
-const (
-	Healthy   HealthState = "healthy"
-	Failing   HealthState = "failing"  // see activity.Failing
-	Disabled  HealthState = "disabled" // by a person or by the program
-	NoTraffic HealthState = "no_traffic"
-)
-
-// Webhooks returns the health of webhooks, in the order of their ids.
-func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
-	list := make([]Health, 0, len(ids))
-	for _, id := range ids {
-		health, err := webhook(app, id, now)
-		if err != nil {
-			return nil, fmt.Errorf("reading the health of the webhook %q: %w", id, err)
-		}
-		list = append(list, health)
-	}
-	return list, nil
-}
-
-func webhook(app core.App, id string, now time.Time) (Health, error) {
-	health := Health{Webhook: id}
-	err := app.DB().NewQuery(
-		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0), COALESCE(SUM([[status]] = 'failed'), 0) FROM ("+
-			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} "+
-			"ORDER BY [[created]] DESC LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).
-		Row(&health.Delivered, &health.Failed)
-	if err != nil {
-		return health, err
-	}
-	var oldest string
-	err = app.DB().NewQuery(
-		"SELECT COUNT(*), COALESCE(MIN([[created]]), '') FROM ("+
-			"SELECT [[created]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' "+
-			"ORDER BY [[blocked]], [[nextAttempt]] LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "cap": countCap}).Row(&health.Pending, &oldest)
-	if err != nil {
-		return health, err
-	}
-	health.OldestPending = shown(oldest)
-	return health, health.addAttempts(app, now)
-}
-
-// addAttempts adds the attempts of the last 24 hours, and the state that follows from them.
-func (h *Health) addAttempts(app core.App, now time.Time) error {
-	steps, err := activity.OfWebhook(app, h.Webhook, activity.Day(now))
-	if err != nil {
-		return err
-	}
-	h.State = NoTraffic
-	var last activity.Attempts
-	for _, step := range steps {
-		if step.Total() == 0 {
-			continue
-		}
-		h.Attempts += step.Total()
-		h.FailedAttempts += step.Retried + step.Failed
-		h.State, last = Healthy, step
-	}
-	failing, err := activity.Failing(app, h.Webhook, last, now.Add(-healthWindow))
-	if err != nil {
-		return err
-	}
-	if failing {
-		h.State = Failing
-	}
-	disabled, err := app.CountRecords("webhooks", dbx.HashExp{"id": h.Webhook, "disabled": true})
-	if disabled > 0 {
-		h.State = Disabled
-	}
-	return err
-}
+const countCap = 10_000 // where counting ends
 
 // Counts has the number of a tenant's records, each at most 10,000.
 type Counts struct {

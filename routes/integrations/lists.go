@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,6 +34,42 @@ func (s *server) webhooksHealth(e *core.RequestEvent) error {
 	}
 	health, err := overview.Webhooks(e.App, ids, time.Now())
 	return envelope.WriteResult(e, health, err)
+}
+
+func (s *server) listWebhooks(e *core.RequestEvent) error {
+	query, err := webhooksQuery(e)
+	if err != nil {
+		return err
+	}
+	page, err := overview.ListWebhooks(e.App, query, time.Now())
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
+}
+
+func webhooksQuery(e *core.RequestEvent) (query overview.WebhooksQuery, err error) {
+	values := e.Request.URL.Query()
+	query.Health = overview.HealthState(values.Get("health"))
+	query.Search, query.Sort = values.Get("q"), cmp.Or(values.Get("sort"), "-created")
+	if query.Health != "" && !slices.Contains(overview.HealthStates, query.Health) {
+		return query, envelope.InvalidParameter("health", "must be healthy, degraded, failing, disabled or idle")
+	}
+	if !overview.Sortable(query.Sort) {
+		return query, envelope.InvalidParameter("sort",
+			"must be errorRate, pending, name or created, with - in front to descend")
+	}
+	if text := values.Get("offset"); text != "" {
+		if query.Offset, err = strconv.Atoi(text); err != nil || query.Offset < 0 {
+			return query, envelope.InvalidParameter("offset", "must be an integer of at least 0")
+		}
+	}
+	if query.Limit, err = countParameter(values, "limit", defaultPerPage); err != nil {
+		return query, err
+	}
+	query.Limit = min(query.Limit, maxPerPage)
+	query.Tenant, err = listedTenant(e)
+	return query, err
 }
 
 func (s *server) tenantsCounts(e *core.RequestEvent) error {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pocketbase/dbx"
-
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -66,7 +64,7 @@ func TestOverviews(t *testing.T) {
 	if fmt.Sprint(counts["contacts"], counts["keys"], counts["webhooks"], counts["inbound"]) != "1 1 2 0" {
 		t.Errorf("the tenant has %v", counts)
 	}
-	if got := states(admin, busy, idle); got != "no_traffic 0 0, no_traffic 0 0, " {
+	if got := states(admin, busy, idle); got != "idle 0 0, idle 0 0, " {
 		t.Errorf("before anything is attempted the webhooks are %s", got)
 	}
 	if presets := admin.Do("GET", "/api/integrations/inbound/presets", "").JSON()["data"].([]any); len(presets) < 5 {
@@ -83,32 +81,70 @@ func states(admin *testkit.Client, webhooks ...string) (got string) {
 	return got
 }
 
-// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic. Once
-// everything has arrived, it is healthy.
-func TestWebhookStates(t *testing.T) {
+// The health of a webhook follows from its attempts of the last 24 hours. The list filters, sorts and counts all
+// webhooks, whatever page is shown.
+func TestListWebhooks(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	admin := newAdmin(t, f)
-	var ids []string
-	for name, statuses := range map[string][]int{"1 healthy": {200, 500}, "2 failing": {200, 500, 500}, "3 disabled": {500}, "4 idle": nil} {
-		webhook := testkit.Record(t, f.App, "webhooks", map[string]any{"tenant": f.tenant, "name": name, "url": "https://example.com/" + name[2:], "disabled": name == "3 disabled"})
-		ids = append(ids, name[:1]+webhook.Id)
+	ids := map[string]string{}
+	ok, bad := slices.Repeat([]int{200}, 21), slices.Repeat([]int{500}, 10)
+	for name, statuses := range map[string][]int{
+		"healthy": append(ok, 500), "degraded": {200, 500}, "failing": {200, 500, 500}, "streak": append(ok, bad...),
+		"ended streak": append(append(ok, bad...), 200), "disabled": {500}, "idle": nil,
+	} {
+		webhook := testkit.Record(t, f.App, "webhooks", map[string]any{
+			"tenant": f.tenant, "name": name, "url": "https://example.com/of-" + name[:4], "disabled": name == "disabled",
+		})
+		ids[name] = webhook.Id
 		history(t, f, webhook.Id, "c1", "pending")
 		for number, status := range statuses {
+			if number == 25 {
+				testkit.CountActivity(t, f.App) // a streak continues over counts
+			}
 			attempt(t, f, webhook.Id, number+1, status, 0)
 		}
 	}
-	slices.Sort(ids)
-	for i := range ids {
-		ids[i] = ids[i][1:]
-	}
+	history(t, f, ids["healthy"], "c2", "failed", "pending")
+	testkit.Webhook(t, f.App, testkit.Tenant(t, f.App, "Other"), "https://example.com/other", "")
 	testkit.CountActivity(t, f.App)
-	if got := states(admin, ids...); got != "healthy 2 1, failing 3 2, disabled 1 1, no_traffic 0 0, " {
+	if got := states(admin, ids["failing"], ids["streak"], ids["idle"]); got != "failing 3 2, failing 31 10, idle 0 0, " {
 		t.Errorf("the webhooks are %s", got)
 	}
-	testkit.Execute(t, f.App, "UPDATE deliveries SET status = 'delivered' WHERE webhook = {:id}", dbx.Params{"id": ids[1]})
-	if got := states(admin, ids[1]); got != "healthy 3 2, " {
-		t.Errorf("the failing one is %s", got)
+
+	const path = "/api/integrations/webhooks?"
+	for query, want := range map[string]string{
+		"sort=-errorRate&limit=3":                       "disabled failing degraded true",
+		"sort=-pending&limit=1":                         "healthy true",
+		"sort=name&limit=2&offset=2&tenant=" + f.tenant: "ended streak failing true",
+		"sort=name&health=failing":                      "failing streak false",
+		"sort=name&health=degraded":                     "degraded ended streak false",
+		"sort=-name&q=OF-DISA":                          "disabled false",
+		"health=idle&tenant=" + f.tenant:                "idle false",
+		"offset=100":                                    "false",
+	} {
+		page := admin.Do("GET", path+query, "").JSON()
+		got := ""
+		for _, line := range page["data"].([]any) {
+			got += line.(map[string]any)["name"].(string) + " "
+		}
+		if got += fmt.Sprint(page["hasMore"]); got != want {
+			t.Errorf("%s lists %s", query, got)
+		}
+	}
+	page := admin.Do("GET", path+"health=failing&q=streak&tenant="+f.tenant, "").JSON()
+	if got := fmt.Sprint(page["totals"]); got != "map[degraded:1 disabled:0 failing:1 healthy:0 idle:0]" {
+		t.Errorf("the totals are %s", got)
+	}
+	line := admin.Do("GET", path+"q=healthy", "").JSON()["data"].([]any)[0].(map[string]any)
+	if got := fmt.Sprintf("%.3f %v %v %v %t", line["errorRate"], line["attempts"], line["pending"], line["failed"],
+		line["lastSuccess"] != nil); got != "0.045 22 2 1 true" {
+		t.Errorf("the healthy one has %s", got)
+	}
+	for _, query := range []string{"health=fine", "sort=url", "sort=--name", "limit=0", "offset=-1"} {
+		if got := admin.Do("GET", path+query, ""); got.Status != 400 || got.Code() != "invalid_parameter" {
+			t.Errorf("%s gives %d %s", query, got.Status, got.Body)
+		}
 	}
 }
 

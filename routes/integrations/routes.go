@@ -42,6 +42,7 @@ const (
 func (s *server) routes() []route.Route {
 	superusers := scope{}
 	return append([]route.Route{
+		route.New("GET", "/webhooks", s.listWebhooks, viewers()),
 		route.New("POST", "/webhooks/{id}/ping", s.pingWebhook, limited("ping", admins(fromPath(webhooksTable)))),
 		route.New("POST", "/webhooks/{id}/rotate", s.rotateWebhook, admins(fromPath(webhooksTable))),
 		route.New("POST", "/webhooks/{id}/recover", s.recoverWebhook, limited("recover", admins(fromPath(webhooksTable)))),
