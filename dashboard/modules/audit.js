@@ -28,6 +28,7 @@ const auditedKinds = {
     tenant_members: "Member",
     contacts: "Contacts",
     deliveries: "Delivery",
+    events: "Event",
     _superusers: "Superuser",
 };
 

@@ -35,6 +35,7 @@ const (
 	requestsTable   = inbound.RequestsCollection
 	contactsTable   = contact.CollectionName
 	deliveriesTable = "deliveries"
+	eventsTable     = "events"
 	importsTable    = "_imports"
 )
 
@@ -51,6 +52,9 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/webhooks/health", s.webhooksHealth, viewers(fromQuery("ids", webhooksTable))),
 		route.New("GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))),
 		route.New("GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))),
+		route.New("GET", "/events", s.listEvents, viewers()),
+		route.New("GET", "/events/{id}", s.readEvent, viewers(fromPath(eventsTable))),
+		route.New("POST", "/events/{id}/redeliver", s.redeliverEvent, limited("redeliver", admins(fromPath(eventsTable)))),
 		route.New("GET", "/deliveries", s.listDeliveries, viewers(fromQuery("webhook", webhooksTable))),
 		route.New("GET", "/deliveries/{id}", s.readDelivery, viewers(fromPath(deliveriesTable))),
 		route.New("GET", "/deliveries/{id}/attempts", s.listAttempts, viewers(fromPath(deliveriesTable))),

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/body"
+	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
@@ -223,6 +225,9 @@ func (r reference) ids(e *core.RequestEvent) ([]string, error) {
 		id = e.Request.URL.Query().Get(r.name)
 	case r.in == inPath:
 		id = e.Request.PathValue(r.name)
+		if r.table == eventsTable {
+			id = strings.TrimPrefix(id, event.IDPrefix)
+		}
 	default:
 		// decoded as the handlers decode it, so that both read the same id from a body with repeated properties
 		var named struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,6 +66,60 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 		return nil, fmt.Errorf("redelivering %q: %w", deliveryID, err)
 	}
 	return queued, nil
+}
+
+// RedeliverEvent makes the deliveries of a tenant's event due now, as Redeliver does: that to a webhook, which gets one
+// if it has none, or without an id all. It returns how many there are. The error is sql.ErrNoRows if the tenant has no
+// such event or webhook, and delivery.ErrErased if there is nothing left to send.
+func (s *Store) RedeliverEvent(owner, eventID, webhookID string, now time.Time) (int, error) {
+	ids, err := s.redeliverable(owner, eventID, webhookID)
+	if err != nil {
+		return 0, fmt.Errorf("redelivering the event %q: %w", eventID, err)
+	}
+	if len(ids) == 0 && webhookID != "" {
+		err := s.app.RunInTransaction(func(tx core.App) error {
+			return requeueMissed(tx, webhookID, []missed{{Event: eventID}}, stamp.Stored(now))
+		})
+		return 1, err
+	}
+	for _, id := range ids {
+		if _, err := s.Redeliver(id, now); err != nil && !errors.Is(err, sql.ErrNoRows) { // it has just been deleted
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}
+
+// redeliverable returns the deliveries of an event, to one webhook or all.
+func (s *Store) redeliverable(owner, eventID, webhookID string) (ids []string, err error) {
+	tx := sqlite.ReaderOf(s.app)
+	var row struct {
+		Sendable bool `db:"sendable"`
+		Known    bool `db:"known"`
+	}
+	err = s.app.DB().NewQuery("SELECT " + sendable + " AS [[sendable]], {:webhook} = '' OR EXISTS (" +
+		"SELECT 1 FROM {{webhooks}} WHERE [[id]] = {:webhook} AND [[tenant]] = {:tenant}) AS [[known]] " +
+		"FROM {{events}} e WHERE e.[[id]] = {:id} AND e.[[tenant]] = {:tenant}").
+		Bind(dbx.Params{"id": eventID, "tenant": owner, "webhook": webhookID}).One(&row)
+	switch {
+	case err != nil:
+		return nil, err
+	case !row.Known:
+		return nil, sql.ErrNoRows
+	case !row.Sendable:
+		return nil, delivery.ErrErased
+	}
+	if err := tenant.Writable(tx, owner); err != nil {
+		return nil, err
+	}
+	err = sqlite.Each(tx, "SELECT `id` FROM `deliveries` WHERE `event` = ?1 AND (?2 = '' OR `webhook` = ?2) ORDER BY rowid",
+		func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, eventID, webhookID)
+	return ids, err
 }
 
 // missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to
