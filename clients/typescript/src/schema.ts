@@ -444,10 +444,142 @@ export interface paths {
          * Recover missed events
          * @description Queues every event since a given time that this webhook never accepted: failed deliveries, and events that were never
          *     attempted because the webhook was disabled. Events from before the webhook existed are included only with `before`. With
-         *     `pending`, deliveries that wait for a retry are also sent now.
+         *     `retryPending`, pending deliveries are also sent now.
          *     Members with the role `admin` may call it for their tenant.
          */
         post: operations["recoverWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/events": {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only events of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Only events of this type.
+                 * @example contact.updated
+                 */
+                type?: string;
+                /**
+                 * @description Only events about the contact with this ID.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                contact?: string;
+                /**
+                 * @description Only the event with this ID, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id?: string;
+                /**
+                 * @description Only events from this time on (RFC 3339).
+                 * @example 2026-03-04T06:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an event. Only older events follow.
+                 * @example evt_3v3nt0000000001
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Lists events with the number of their deliveries, the newest first. A page reads at most 5,000 events: with a filter it can
+         *     have fewer events than `limit`, or none, although `hasMore` is true. Members may call it for their tenant.
+         */
+        get: operations["listTenantEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the event, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an event
+         * @description Returns an event with its payload and its deliveries. Members may call it for their tenant.
+         */
+        get: operations["getEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/events/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the event, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver an event to its webhooks
+         * @description Queues all deliveries of the event for an immediate attempt, regardless of their status, or with `webhook` the one to that
+         *     webhook, which gets one if it has none. The body and `webhook-id` are those of the first attempt. If the contact has been
+         *     deleted, its events are erased and the API returns 400. Members with the role `admin` may call it for their tenant.
+         */
+        post: operations["redeliverEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -642,6 +774,65 @@ export interface paths {
          *     takes many steps. If you specify one event, also evaluates it on that one. Stores nothing. Members with the role `admin` may call it for their tenant.
          */
         post: operations["previewWebhookFilter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/webhooks": {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only webhooks of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Only webhooks in this state.
+                 * @example failing
+                 */
+                health?: components["schemas"]["WebhookState"];
+                /**
+                 * @description A part of the name or of the URL, in any case.
+                 * @example billing
+                 */
+                q?: string;
+                /**
+                 * @description The order; `-` in front reverses it.
+                 * @example -errorRate
+                 */
+                sort?: "errorRate" | "-errorRate" | "pending" | "-pending" | "name" | "-name" | "created" | "-created";
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description How many webhooks to skip.
+                 * @example 25
+                 */
+                offset?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks by health
+         * @description Lists webhooks with their health, which follows from the attempts of the last 24 hours. Filters and order apply to all
+         *     webhooks. `totals` ignores `health`. Members may call it for their tenant.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1665,7 +1856,7 @@ export interface paths {
         /**
          * List duplicates of contacts
          * @description Lists groups of contacts of a tenant that have the same email address (ignoring case), the same phone number, or the
-         *     same name and company (ignoring the case of ASCII letters). A page reads at most 100,000 contacts, and 20,000 for
+         *     same name (as `q` compares names) and company (ignoring the case of ASCII letters). A page reads at most 100,000 contacts, and 20,000 for
          *     names: it can have fewer groups than the limit, or none, while more follow. Continue until `next` is null. Members may
          *     call it for their tenant.
          */
@@ -2560,7 +2751,13 @@ export interface components {
              */
             before: boolean;
             /**
-             * @description Also deliveries that wait for a retry. They are attempted now and keep their number of attempts.
+             * @description Also pending deliveries. They are attempted now and keep their number of attempts.
+             * @default false
+             */
+            retryPending: boolean;
+            /**
+             * @deprecated
+             * @description The earlier name of `retryPending`.
              * @default false
              */
             pending: boolean;
@@ -2575,7 +2772,16 @@ export interface components {
         };
         /** @description What is queued for delivery, or would be. */
         Missed: {
+            /** @description The sum of `failed` and `missed`. */
             count: number;
+            /** @description Deliveries that failed. */
+            failed: number;
+            /** @description Events that were never sent to this webhook. */
+            missed: number;
+            /** @description Deliveries since that time that are still pending. */
+            pending: number;
+            /** @description With `retryPending`, how many pending deliveries are sent now. */
+            pendingRetried?: number;
             /** @description The number of events by type. */
             types: {
                 [key: string]: number;
@@ -2600,6 +2806,45 @@ export interface components {
         WebhookHealthResponse: {
             data: components["schemas"]["WebhookHealth"][];
         };
+        /**
+         * @description The health of a webhook in the last 24 hours, where the first that fits counts: `disabled`; `idle` without attempts;
+         *     `failing` if over 50 % of the attempts failed, or none of the last 10 succeeded; `degraded` if 5 to 50 % failed; `healthy`.
+         * @enum {string}
+         */
+        WebhookState: "healthy" | "degraded" | "failing" | "disabled" | "idle";
+        WebhookListResponse: {
+            data: components["schemas"]["WebhookLine"][];
+            totals: components["schemas"]["WebhookTotals"];
+            /** @description Whether there are more webhooks after this page. */
+            hasMore: boolean;
+        };
+        /** @description A webhook with its health. */
+        WebhookLine: {
+            id: string;
+            tenant: string;
+            /** @description Empty if it has no name. */
+            name: string;
+            url: string;
+            health: components["schemas"]["WebhookState"];
+            /** @description The share of the attempts that failed. */
+            errorRate: number;
+            /** @description The number of attempts in the last 24 hours. */
+            attempts: number;
+            /** @description The number of pending deliveries. Counting stops at 10,000. */
+            pending: number;
+            /** @description The number of failed deliveries. Counting stops at 10,000. */
+            failed: number;
+            /** @description The minute in which the receiver last accepted a delivery, or the hour if that is long ago; `null` if it accepted none in 4 days. */
+            lastSuccess: components["schemas"]["TimeOrNull"];
+        };
+        /** @description The number of webhooks in each state. */
+        WebhookTotals: {
+            healthy: number;
+            degraded: number;
+            failing: number;
+            disabled: number;
+            idle: number;
+        };
         /** @description A webhook's deliveries by result, and its state. */
         WebhookHealth: {
             webhook: string;
@@ -2611,11 +2856,7 @@ export interface components {
             pending: number;
             /** @description When the oldest waiting delivery was created; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
-            /**
-             * @description `failing` if most attempts failed in the last hour that had any, unless everything has arrived since. `no_traffic` if there were no attempts in the last 24 hours.
-             * @enum {string}
-             */
-            state: "healthy" | "failing" | "disabled" | "no_traffic";
+            state: components["schemas"]["WebhookState"];
             /** @description The number of attempts in the last 24 hours. */
             attempts: number;
             /** @description The number of those attempts that failed. Their share is the error rate. */
@@ -2999,6 +3240,55 @@ export interface components {
                 }[];
             };
         };
+        EventListResponse: {
+            data: components["schemas"]["EventLine"][];
+            /** @description Whether there may be older events. */
+            hasMore: boolean;
+            /** @description The `before` of the next page, if there is one. */
+            nextBefore?: string;
+        };
+        /** @description An event, and the number of its deliveries. */
+        EventLine: {
+            /** @description As in `webhook-id`. */
+            id: string;
+            type: string;
+            /** @description The ID of the contact; empty for none. */
+            contact: string;
+            createdAt: components["schemas"]["Time"];
+            deliveries: components["schemas"]["EventDeliveryCounts"];
+        };
+        EventDetailsResponse: {
+            data: components["schemas"]["EventDetails"];
+        };
+        /** @description An event with its payload and its deliveries. */
+        EventDetails: {
+            /** @description As in `webhook-id`. */
+            id: string;
+            type: string;
+            /** @description The ID of the contact; empty for none. */
+            contact: string;
+            createdAt: components["schemas"]["Time"];
+            deliveries: components["schemas"]["EventDeliveryCounts"];
+            /** @description The event as receivers get it; of a deleted contact, what is left of it. */
+            payload: Record<string, never> | null;
+            /** @description The deliveries of the event. */
+            recipients: components["schemas"]["ContactDelivery"][];
+        };
+        /** @description The number of deliveries in each state. */
+        EventDeliveryCounts: {
+            pending: number;
+            delivered: number;
+            failed: number;
+        };
+        RedeliverEventRequest: {
+            /** @description The ID of the only webhook to send to. */
+            webhook?: string;
+        };
+        RedeliveredEventResponse: {
+            data: {
+                count: number;
+            };
+        };
         /** @description The delivery of a contact's event to a webhook. */
         ContactDelivery: {
             id: string;
@@ -3092,6 +3382,15 @@ export interface components {
             steps: components["schemas"]["OverviewStep"][];
             /** @description The number of contacts. Counting stops at 10,000. */
             contacts: number;
+            webhooks: components["schemas"]["WebhookTotals"];
+            /** @description The number of pending deliveries. Counting stops at 10,000. */
+            pending: number;
+            /** @description When the oldest of these deliveries was created; `null` without any. */
+            oldestPending: components["schemas"]["TimeOrNull"];
+            /** @description The number of all problems of each kind, without those of the program itself. */
+            counts: {
+                [key: string]: number;
+            };
             problems: components["schemas"]["Problem"][];
             /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
@@ -3134,11 +3433,11 @@ export interface components {
             /** @description Since when; for a key, when it expires. */
             at: components["schemas"]["TimeOrNull"];
             /**
-             * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the
+             * @description For `webhook_failing`, the attempts that failed in the last 24 hours. For `deliveries_failed`, the
              *     deliveries that failed permanently in the last 24 hours and were not recovered, without test events. 0 otherwise.
              */
             count: number;
-            /** @description For `webhook_failing`, all attempts of that hour; 0 otherwise. */
+            /** @description For `webhook_failing`, all attempts of the last 24 hours; 0 otherwise. */
             of: number;
         };
         WebhookActivityResponse: {
@@ -4430,7 +4729,7 @@ export interface components {
         Location: string;
         /**
          * @description The URL of the contact, if the path names one that was merged into it. Use its ID from now on.
-         * @example /api/ext/v1/contacts/0mm8yqpxck3w9xa
+         * @example https://crm.example.com/api/ext/v1/contacts/0mm8yqpxck3w9xa
          */
         "Content-Location": string;
         /**
@@ -5370,6 +5669,166 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    listTenantEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only events of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Only events of this type.
+                 * @example contact.updated
+                 */
+                type?: string;
+                /**
+                 * @description Only events about the contact with this ID.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                contact?: string;
+                /**
+                 * @description Only the event with this ID, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id?: string;
+                /**
+                 * @description Only events from this time on (RFC 3339).
+                 * @example 2026-03-04T06:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an event. Only older events follow.
+                 * @example evt_3v3nt0000000001
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the event, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventDetailsResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    redeliverEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The ID of the event, with or without `evt_`.
+                 * @example evt_3v3nt0000000001
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RedeliverEventRequest"];
+            };
+        };
+        responses: {
+            /** @description How many deliveries were queued. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedeliveredEventResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     redeliver: {
         parameters: {
             query?: never;
@@ -5624,6 +6083,72 @@ export interface operations {
             408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["PreviewMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only webhooks of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Only webhooks in this state.
+                 * @example failing
+                 */
+                health?: components["schemas"]["WebhookState"];
+                /**
+                 * @description A part of the name or of the URL, in any case.
+                 * @example billing
+                 */
+                q?: string;
+                /**
+                 * @description The order; `-` in front reverses it.
+                 * @example -errorRate
+                 */
+                sort?: "errorRate" | "-errorRate" | "pending" | "-pending" | "name" | "-name" | "created" | "-created";
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description How many webhooks to skip.
+                 * @example 25
+                 */
+                offset?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

@@ -97,6 +97,15 @@ const (
 	UnknownParameter    FieldErrorCode = "unknown_parameter"
 )
 
+// Defines values for WebhookState.
+const (
+	Degraded WebhookState = "degraded"
+	Disabled WebhookState = "disabled"
+	Failing  WebhookState = "failing"
+	Healthy  WebhookState = "healthy"
+	Idle     WebhookState = "idle"
+)
+
 // Defines values for Period.
 const (
 	Day   Period = "day"
@@ -499,6 +508,10 @@ type RateLimitPolicy = string
 //
 // Examples: 2026-03-02T09:15:04.512Z
 type Time = time.Time
+
+// WebhookState The health of a webhook in the last 24 hours, where the first that fits counts: `disabled`; `idle` without attempts;
+// `failing` if over 50 % of the attempts failed, or none of the last 10 succeeded; `degraded` if 5 to 50 % failed; `healthy`.
+type WebhookState string
 
 // After defines model for After.
 type After = string
