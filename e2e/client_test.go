@@ -67,7 +67,7 @@ func (a *answer) code() string {
 
 // try sends a request. The default content type of a body is JSON. The header has pairs of names and values.
 func (c *client) try(method, path, body string, header ...string) (*answer, error) {
-	path = strings.TrimPrefix(path, c.base) // of a URL that the server has returned
+	path = strings.TrimPrefix(path, c.base)                         // of a URL that the server has returned
 	if other, err := url.Parse(path); err == nil && other.IsAbs() { // or that another machine has
 		path = other.RequestURI()
 	}
