@@ -113,10 +113,17 @@ const (
 	takeSQL = "UPDATE OR REPLACE `_mergedContacts` SET `oldExternalId` = '' " +
 		"WHERE `tenant` = ? AND `oldExternalId` = ? AND `oldExternalId` != '' AND `contact` != ?"
 	forgetSQL = "DELETE FROM `_mergedContacts` WHERE `contact` = ?"
-	passOnSQL = "UPDATE `_mergedContacts` SET `contact` = ? WHERE `contact` IN (SELECT `value` FROM json_each(?))"
+	passOnSQL = "UPDATE `_mergedContacts` SET `contact` = ?1 WHERE rowid IN (SELECT rowid FROM `_mergedContacts` " +
+		"WHERE `contact` IN (SELECT `value` FROM json_each(?2)) ORDER BY rowid DESC LIMIT ?3)"
 	mergedSQL = "INSERT OR REPLACE INTO `_mergedContacts` " +
 		"(`tenant`, `oldId`, `oldExternalId`, `contact`) VALUES (?, ?, ?, ?)"
+	trimSQL   = "DELETE FROM `_mergedContacts` WHERE rowid IN (SELECT rowid FROM `_mergedContacts` " +
+		"WHERE `contact` = ? ORDER BY rowid DESC LIMIT -1 OFFSET ?)"
 )
+
+// maxOldIDs is how many old ids lead to a contact, the latest: a merge of contacts that have many of them passes these
+// on while others wait for the writer.
+const maxOldIDs = 1_000
 
 // mergedStatements returns the statements after which the deleted contacts of a merge, and what leads to them, lead to
 // the remaining one, as does an external id that it has lost.
@@ -129,6 +136,7 @@ func mergedStatements(tenantID string, remaining, before *Contact, deleted []*Co
 		rows = append(rows, []any{tenantID, before.ID, before.ExternalID, remaining.ID})
 	}
 	return []sqlite.Statement{
-		{Text: passOnSQL, Args: []any{remaining.ID, sqlite.List(ids)}}, sqlite.Repeat(mergedSQL, rows),
+		{Text: passOnSQL, Args: []any{remaining.ID, sqlite.List(ids), maxOldIDs}}, sqlite.Repeat(mergedSQL, rows),
+		{Text: trimSQL, Args: []any{remaining.ID, maxOldIDs}},
 	}
 }
