@@ -71,7 +71,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 			t.Errorf("a delivery does not verify: %+v", d)
 		}
 	}
-	b.says(r.URL, "Delivered", "2")
+	b.says(r.URL, "Error rate", "0%")
 	b.says(r.URL, "Health", "Healthy")
 	b.wait("rows of one line, with their menus in view", `[...document.querySelectorAll(".integrations-table tbody tr[data-id]")].every((el) =>
 		el.getBoundingClientRect().height < 70 && el.querySelector("[popovertarget]").getBoundingClientRect().right <= innerWidth)`)
@@ -114,7 +114,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.look("start-event")
 
 	b.integrations("/webhooks", "Webhooks")
-	b.says("First look", "Delivered", "1")
+	b.says("First look", "Error rate", "0%")
 	b.click("Inspect First look")
 	b.sees("Contact created Signature verified")
 	b.click("Send test event")

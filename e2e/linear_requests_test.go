@@ -248,6 +248,7 @@ func (g *group) inbound(l *lab) *linearRequest {
 	for range 1 + rand.IntN(2) {
 		name, company := some()
 		a, item := g.write(l, linear.Upsert, name, company)
+		a.NamesCompany = true
 		if rand.IntN(3) == 0 {
 			a, item = linear.Action{Kind: linear.Delete, Slot: a.Slot}, map[string]any{"action": "delete"}
 		}

@@ -131,8 +131,8 @@ type linearItem struct {
 func (i *linearItem) outcome(kind linear.Kind) linear.Outcome {
 	o := linear.Outcome{Status: i.Status, Contact: i.Contact.seen()}
 	switch i.Status {
-	case "ignored":
-		o.Status = linear.Missing
+	case "ignored": // also where the contact was merged into another one, which the item names
+		return linear.Outcome{Status: linear.Missing}
 	case "failed":
 		o.Status, o.Contact = i.Error.status(kind), linear.Contact{}
 	}

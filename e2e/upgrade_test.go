@@ -196,7 +196,8 @@ func TestDoctor(t *testing.T) {
 	c := i.serve().client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key"))
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada"}`)
 	for _, finding := range i.many("doctor") {
-		if finding["status"] != "ok" && finding["check"] != "disk" { // which may be rather full here
+		// the disk may be rather full here, and nobody has set up mails
+		if finding["status"] != "ok" && finding["check"] != "disk" && finding["check"] != "mail" {
 			t.Errorf("it finds %v", finding)
 		}
 	}

@@ -83,7 +83,7 @@ func (f *feed) versionOf(a Action) Version {
 	if a.Kind == Merge {
 		deleted := f.merged(a)
 		if next := deleted + 1; deleted >= 0 && next < len(f.events) &&
-			f.events[next].Type == "contact.updated" && f.events[next].Contact.ID == a.ID {
+			f.events[next].Type == "contact.updated" && f.events[next].Contact.ID == f.events[deleted].MergedInto {
 			return f.events[next].Contact.Version
 		}
 		return Version{}
@@ -96,12 +96,34 @@ func (f *feed) versionOf(a Action) Version {
 
 // merged returns the index of the event that deletes the contact merged by a merge, -1 for none.
 func (f *feed) merged(a Action) int {
-	for _, i := range f.at[change{"contact.deleted", Version{ID: a.From}}] {
-		if f.events[i].MergedInto == a.ID {
+	for id := a.From; ; {
+		i := f.mergeOf(id)
+		if i < 0 {
+			return -1
+		}
+		if f.ledTo(a.From, i) == id && f.ledTo(a.ID, i) == f.events[i].MergedInto {
+			return i
+		}
+		id = f.events[i].MergedInto
+	}
+}
+
+// mergeOf returns the index of the event that deletes a contact because it was merged, -1 for none.
+func (f *feed) mergeOf(id string) int {
+	for _, i := range f.at[change{"contact.deleted", Version{ID: id}}] {
+		if f.events[i].MergedInto != "" {
 			return i
 		}
 	}
 	return -1
+}
+
+// ledTo returns the ID of the contact to which an ID has led before an event.
+func (f *feed) ledTo(id string, event int) string {
+	for i := f.mergeOf(id); i >= 0 && i < event; i = f.mergeOf(id) {
+		id = f.events[i].MergedInto
+	}
+	return id
 }
 
 // mayHave reports whether an open request may have had an effect: if it wrote, there is an event.
@@ -189,7 +211,7 @@ func (f *feed) claims(h *History) (c *claims, problems []string) {
 			if r.Fate != Answered || r.Replayed || r.Reused {
 				continue
 			}
-			for _, made := range changes(a, r.Outcomes[i]) {
+			for _, made := range f.changes(a, r.Outcomes[i]) {
 				found := f.at[made]
 				switch {
 				case len(found) != 1:
@@ -222,13 +244,16 @@ func (f *feed) isExplained(i int, c *claims) bool {
 }
 
 // changes returns the changes that an acknowledged action must have made.
-func changes(a Action, o Outcome) []change {
+func (f *feed) changes(a Action, o Outcome) []change {
 	switch o.Status {
 	case Created, Updated:
 		return []change{{"contact." + string(o.Status), o.Contact.Version}}
 	case Deleted:
 		return []change{{"contact.deleted", Version{ID: o.Contact.ID}}}
 	case Merged:
+		if i := f.merged(a); i >= 0 {
+			return []change{{"contact.deleted", Version{ID: f.events[i].Contact.ID}}}
+		}
 		return []change{{"contact.deleted", Version{ID: a.From}}}
 	default:
 		return nil

@@ -6,7 +6,10 @@
 // a batch or a search of both is one step.
 package linear
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Version identifies a version of a contact. The zero value is none.
 type Version struct{ ID, Updated string }
@@ -39,6 +42,7 @@ type Action struct {
 
 	Token         string // the new value of fields; no two requests share one
 	Name, Company bool   // the fields that it sets
+	NamesCompany  bool   // whether a new contact with only a company has it as its name
 
 	If       Version // the only version that may be changed; zero for any
 	OnlyNew  bool    // whether an existing contact may not be changed
@@ -109,9 +113,12 @@ const (
 	maxActions = 3
 )
 
-// State is the contacts of a group by their external ids, and the responses that are remembered for idempotency keys.
+// State is the contacts of a group by their external ids, what else leads to them, and the responses that are
+// remembered for idempotency keys.
 type State struct {
 	contacts [slots]Contact
+	old      [slots]string // the ids of contacts that were merged into the one of a slot, each with a space behind it
+	leads    [slots]bool   // whether an external id leads to the contact of the other slot, because of a merge
 	answers  [keys]remembered
 }
 
@@ -220,10 +227,7 @@ func (e effect) shownBy(a Action, seen Outcome, fate Fate) bool {
 
 // apply changes the state as an action does. A contact that it writes gets the ID and the time of chosen.
 func (s *State) apply(a Action, chosen Version) effect {
-	at := a.Slot
-	if a.ID != "" {
-		at = s.byID(a.ID)
-	}
+	at := s.find(a)
 	before := Contact{}
 	if at >= 0 {
 		before = s.contacts[at]
@@ -239,15 +243,15 @@ func (s *State) apply(a Action, chosen Version) effect {
 	case a.Kind == Read:
 		return effect{outcome: Outcome{Found, before}}
 	case a.Kind == Delete:
-		s.contacts[at] = Contact{}
+		s.contacts[at], s.old[at], s.leads[slots-1-at] = Contact{}, "", false
 		return effect{outcome: Outcome{Deleted, Contact{Version: Version{ID: before.ID}}}}
 	case a.Kind == Merge:
 		return s.merge(a, at, chosen)
-	case !exists && !a.Name:
+	case !exists && !a.Name && !(a.NamesCompany && a.Company):
 		return failure(Invalid)
 	}
 	after := before
-	if a.Name {
+	if a.Name || !exists {
 		after.Name = a.Token
 	}
 	if a.Company {
@@ -260,14 +264,27 @@ func (s *State) apply(a Action, chosen Version) effect {
 	if after.Updated = chosen.Updated; !exists {
 		after.ID, status = chosen.ID, Created
 	}
-	s.contacts[at] = after
+	s.contacts[at], s.leads[at] = after, false
 	return effect{Outcome{status, after}, true, before.Version}
+}
+
+// find returns the slot of the contact that an action names, -1 for none. Old ids and external ids lead updates, reads
+// and merges to the contact that remained, but no deletion, and no read of a list.
+func (s *State) find(a Action) int {
+	switch {
+	case a.ID != "":
+		return s.byAnyID(a.ID)
+	case a.Kind == Upsert && s.leads[a.Slot]:
+		return slots - 1 - a.Slot
+	default:
+		return a.Slot
+	}
 }
 
 // merge merges another contact of the group into the one at a slot.
 func (s *State) merge(a Action, at int, chosen Version) effect {
-	from := s.byID(a.From)
-	if from < 0 {
+	from := s.byAnyID(a.From)
+	if from < 0 || from == at {
 		return failure(Invalid)
 	}
 	before, other := s.contacts[at], s.contacts[from]
@@ -279,14 +296,25 @@ func (s *State) merge(a Action, at int, chosen Version) effect {
 	if changed {
 		after.Updated = chosen.Updated
 	}
-	s.contacts[at], s.contacts[from] = after, Contact{}
+	to, left := at, from
 	if a.TakeSlot {
-		s.contacts[at], s.contacts[from] = Contact{}, after
+		to, left = from, at
 	}
+	s.old[to], s.old[left] = s.old[at]+s.old[from]+other.ID+" ", ""
+	s.contacts[to], s.contacts[left] = after, Contact{}
+	s.leads[to], s.leads[left] = false, true
 	return effect{Outcome{Merged, after}, changed, before.Version}
 }
 
 func failure(s Status) effect { return effect{outcome: Outcome{Status: s}} }
+
+// byAnyID returns the slot of the contact that has an ID or remained when the one that had it was merged, -1 for none.
+func (s *State) byAnyID(id string) int {
+	if at := s.byID(id); at >= 0 {
+		return at
+	}
+	return slices.IndexFunc(s.old[:], func(ids string) bool { return strings.Contains(ids, id+" ") })
+}
 
 // byID returns the slot of the contact with an ID, -1 for none.
 func (s *State) byID(id string) int {

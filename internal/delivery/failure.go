@@ -109,7 +109,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// ownAuthority says how to trust the authority of a certificate, if that is what is wrong with it.
+// ownAuthority says how to trust the authority of a certificate, if the error is that it is unknown.
 func ownAuthority(err error) string {
 	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
 		return ""
