@@ -60,7 +60,7 @@ func TestBrowserImport(t *testing.T) {
 	b.sees("customers.csv")
 	b.click("Export contacts")
 	b.look("export")
-	b.choose("Format", "CSV")
+	b.choose("Format", "CSV for spreadsheets")
 	b.run(`window.exported = ""; const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.exported = text)); return create.call(URL, blob) }`)
 	b.click("Export")
 	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)

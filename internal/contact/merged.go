@@ -117,7 +117,7 @@ const (
 		"WHERE `contact` IN (SELECT `value` FROM json_each(?2)) ORDER BY rowid DESC LIMIT ?3)"
 	mergedSQL = "INSERT OR REPLACE INTO `_mergedContacts` " +
 		"(`tenant`, `oldId`, `oldExternalId`, `contact`) VALUES (?, ?, ?, ?)"
-	trimSQL   = "DELETE FROM `_mergedContacts` WHERE rowid IN (SELECT rowid FROM `_mergedContacts` " +
+	trimSQL = "DELETE FROM `_mergedContacts` WHERE rowid IN (SELECT rowid FROM `_mergedContacts` " +
 		"WHERE `contact` = ? ORDER BY rowid DESC LIMIT -1 OFFSET ?)"
 )
 

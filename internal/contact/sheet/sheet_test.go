@@ -231,7 +231,8 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range foreign {
-		if row[0] != "" && strings.ContainsAny(row[0][:1], "=+-@\t\r") {
+		isPhone := strings.Trim(row[0], "+0123456789") == ""
+		if !isPhone && strings.ContainsAny(row[0][:1], "=+-@\t\r") {
 			t.Errorf("%q is a formula", row[0])
 		}
 	}
