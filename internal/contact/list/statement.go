@@ -63,7 +63,9 @@ func (s *statement) throughRows() string {
 	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
 	orderBy := s.sorted
 	index := s.index()
-	leads := s.comparesFolded() || (len(s.Words) > 0 || s.byFoldedName()) && index == ""
+	// with a time, the few contacts that it leaves are sorted, instead of reading all in the order of their names
+	sorts := s.byFoldedName() && len(s.Words) == 0 && s.hasTimes()
+	leads := s.comparesFolded() || (len(s.Words) > 0 || s.byFoldedName() && !sorts) && index == ""
 	switch {
 	case index != "":
 		from += " INDEXED BY `" + index + "`" // SQLite would read the whole tenant in the order of the list
@@ -77,6 +79,8 @@ func (s *statement) throughRows() string {
 		if s.byTime() {
 			orderBy = " ORDER BY s.`seq`" + s.direction // the same order, which an index has
 		}
+	case sorts:
+		from += " CROSS JOIN `_contactSearch` s ON s.`contact` = c.`id`"
 	}
 	conditions = append(conditions, s.filters()...)
 	if s.Cursor != nil {
@@ -105,7 +109,7 @@ func (s *statement) throughRows() string {
 // searchIndex says by which index the search rows are read, "" if SQLite finds it.
 func (s *statement) searchIndex() string {
 	switch {
-	case !s.byFoldedName():
+	case !s.byFoldedName() || s.hasTimes() && !s.comparesFolded():
 		return ""
 	case s.comparesFolded():
 		return " INDEXED BY `idx__contactSearch_email`" // SQLite would read the whole tenant in the order of the list
@@ -152,6 +156,10 @@ func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSo
 func (q *Query) onlySearches() bool {
 	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 &&
 		q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
+}
+
+func (q *Query) hasTimes() bool {
+	return slices.ContainsFunc(timeFilters, func(f timeFilter) bool { return q.Times[f.name] != "" })
 }
 
 // comparesFolded reports whether the query compares a column of the search rows.
