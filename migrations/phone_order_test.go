@@ -36,7 +36,7 @@ func TestPhoneOrderReplacesOneIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		contacts, err := app.FindCachedCollectionByNameOrId("contacts")
-		if err != nil || len(contacts.Indexes) != 6 {
+		if err != nil || len(contacts.Indexes) != 5 {
 			t.Fatalf("the collection is %v, %v", contacts, err)
 		}
 		return definition, contacts.GetIndex("idx_contacts_phone"), others

@@ -76,7 +76,7 @@ var decoders = map[string]string{
 		internal/inbound/payload.ParseMapping
 	`,
 	"TestHostileSignatures": `
-		internal/inbound.VerifySignature internal/inbound.HandshakeOf internal/inbound.Webhook.RepeatOf
+		internal/inbound.HandshakeOf internal/inbound.Webhook.RepeatOf
 		internal/wire.Measure internal/wire.WithoutMark internal/idempotency.Fingerprint internal/secret.HMAC
 	`,
 	"TestHostileArchives": `

@@ -3524,7 +3524,7 @@ export interface components {
              *     way that is not supported.
              * @enum {string}
              */
-            scheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot";
+            scheme: "" | "standard" | "x-signature" | "shopify" | "woocommerce" | "typeform" | "tally" | "calendly" | "stripe" | "github" | "hubspot" | "attio" | "calcom" | "chatwoot" | "framer" | "frappe" | "gitlab" | "intercom" | "linear" | "linkedin" | "mautic" | "notion" | "strava" | "x" | "zendesk" | "zoom";
             mapping: components["schemas"]["Mapping"];
             /** @description A payload as the sender documents it, to try the mapping with. */
             sample: string;

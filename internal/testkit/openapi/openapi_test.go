@@ -124,7 +124,7 @@ func TestValidateExchange(t *testing.T) {
 		"ping": {request: "POST " + admin + "/webhooks/a/ping", status: 200, answer: `{"data":{"delivery":"d","number":1,"started":"2026-03-04T16:20:11.087Z",` +
 			`"durationMs":0,"status":null,"error":"refused","requestHeaders":{"X-Event":"webhook.ping"},"responseHeaders":{},"responseBody":""}}`},
 		"rotate a secret":       {request: "POST " + admin + "/webhooks/a/rotate", status: 200, answer: `{"data":{"secret":"whsec_YWJj"}}`},
-		"recover":               {request: "POST " + admin + "/webhooks/a/recover", body: `{"since":"2026-03-04T06:00:00Z"}`, status: 200, answer: `{"data":{"count":0,"types":{},"oldest":null,"newest":null}}`},
+		"recover":               {request: "POST " + admin + "/webhooks/a/recover", body: `{"since":"2026-03-04T06:00:00Z"}`, status: 200, answer: `{"data":{"count":0,"failed":0,"missed":0,"types":{},"oldest":null,"newest":null,"pending":0}}`},
 		"redeliver":             {request: "POST " + admin + "/deliveries/a/redeliver", status: 200, answer: `{"data":{"id":"a","status":"delivered","attempts":1,"nextAttempt":null}}`},
 		"rotate a key":          {request: "POST " + admin + "/keys/a/rotate", status: 200, answer: `{"data":{"key":"cmk_EXAMPLEexampleEXAMPLEexampleEXAMPLE0"}}`},
 		"rotate a key, overlap": {request: "POST " + admin + "/keys/a/rotate", body: `{"overlapHours":24}`, status: 200, answer: `{"data":{"key":"cmk_EXAMPLEexampleEXAMPLEexampleEXAMPLE0"}}`},
@@ -185,7 +185,7 @@ func TestValidateExchange(t *testing.T) {
 		"inbound count":               {request: "POST " + hook, body: `{}`, status: 200, answer: strings.Replace(oneCreated, `"ignored":0,`, "", 1), contradicts: "missing property 'ignored'"},
 		"inbound XML":                 {request: "POST " + hook, headers: []string{"Content-Type: text/xml"}, body: `<a/>`, status: 200, answer: oneCreated, contradicts: "request: "},
 		"secret's form":               {request: "POST " + admin + "/webhooks/a/rotate", status: 200, answer: `{"data":{"secret":"abc"}}`, contradicts: "$.data.secret"},
-		"recover without a time":      {request: "POST " + admin + "/webhooks/a/recover", body: `{}`, status: 200, answer: `{"data":{"count":0,"types":{},"oldest":null,"newest":null}}`, contradicts: "request: "},
+		"recover without a time":      {request: "POST " + admin + "/webhooks/a/recover", body: `{}`, status: 200, answer: `{"data":{"count":0,"failed":0,"missed":0,"types":{},"oldest":null,"newest":null,"pending":0}}`, contradicts: "request: "},
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(name, func(t *testing.T) {
