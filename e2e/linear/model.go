@@ -247,7 +247,7 @@ func (s *State) apply(a Action, chosen Version) effect {
 		return effect{outcome: Outcome{Deleted, Contact{Version: Version{ID: before.ID}}}}
 	case a.Kind == Merge:
 		return s.merge(a, at, chosen)
-	case !exists && !a.Name && !(a.NamesCompany && a.Company):
+	case !exists && !a.Name && (!a.NamesCompany || !a.Company):
 		return failure(Invalid)
 	}
 	after := before

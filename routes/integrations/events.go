@@ -64,7 +64,8 @@ func (s *server) redeliverEvent(e *core.RequestEvent) error {
 	id, owner := strings.TrimPrefix(e.Request.PathValue("id"), event.IDPrefix), tenantOf(e)
 	if owner == "" {
 		var err error
-		owner, err = sqlite.Value[string](sqlite.Direct(e.App.ConcurrentDB()), "SELECT `tenant` FROM `events` WHERE `id` = ?", id)
+		owner, err = sqlite.Value[string](sqlite.Direct(e.App.ConcurrentDB()),
+			"SELECT `tenant` FROM `events` WHERE `id` = ?", id)
 		if err != nil {
 			return err
 		}

@@ -276,27 +276,32 @@ func (r *Reader) read() (Row, error) {
 			r.ended = err
 			continue
 		}
-		size := 0
-		for i, cell := range row.Cells {
-			if cell == "" { // as most are in a row with one far cell
-				continue
-			}
-			if len(cell) > maxCell {
-				row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB",
-					len(cell)>>10, maxCell>>10)
-				row.Cells[i] = ""
-			}
-			if !r.exact {
-				row.Cells[i] = unescape(row.Cells[i])
-			}
-			size += len(row.Cells[i])
-		}
-		if size > maxRow {
-			row.Refused, row.Cells = fmt.Sprintf("the row has %d KiB; a row can have at most %d KiB", size>>10, maxRow>>10), nil
-		}
+		r.finish(&row)
 		if row.Refused != "" || len(withoutBlankEnd(row.Cells)) > 0 {
 			return row, nil
 		}
+	}
+}
+
+// finish takes the escapes from the cells of a row, and refuses one that is too large.
+func (r *Reader) finish(row *Row) {
+	size := 0
+	for i, cell := range row.Cells {
+		if cell == "" { // as most are in a row with one far cell
+			continue
+		}
+		if len(cell) > maxCell {
+			row.Refused = fmt.Sprintf("the row has a cell of %d KiB; a cell can have at most %d KiB",
+				len(cell)>>10, maxCell>>10)
+			row.Cells[i] = ""
+		}
+		if !r.exact {
+			row.Cells[i] = unescape(row.Cells[i])
+		}
+		size += len(row.Cells[i])
+	}
+	if size > maxRow {
+		row.Refused, row.Cells = fmt.Sprintf("the row has %d KiB; a row can have at most %d KiB", size>>10, maxRow>>10), nil
 	}
 }
 

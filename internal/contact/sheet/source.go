@@ -57,12 +57,12 @@ func (s *source) contains(text string) (bool, error) {
 	for {
 		length, err := s.Read(buffer)
 		for _, b := range bytes.ToUpper(buffer[:length]) {
-			switch {
-			case b == 0:
+			switch b {
+			case 0:
 				continue
-			case b == text[found]:
+			case text[found]:
 				found++
-			case b == text[0]:
+			case text[0]:
 				found = 1
 			default:
 				found = 0

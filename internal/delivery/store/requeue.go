@@ -112,7 +112,8 @@ func (s *Store) redeliverable(owner, eventID, webhookID string) (ids []string, e
 	if err := tenant.Writable(tx, owner); err != nil {
 		return nil, err
 	}
-	err = sqlite.Each(tx, "SELECT `id` FROM `deliveries` WHERE `event` = ?1 AND (?2 = '' OR `webhook` = ?2) ORDER BY rowid",
+	err = sqlite.Each(tx,
+		"SELECT `id` FROM `deliveries` WHERE `event` = ?1 AND (?2 = '' OR `webhook` = ?2) ORDER BY rowid",
 		func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
