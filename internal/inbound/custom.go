@@ -89,7 +89,7 @@ var sumPrefix = regexp.MustCompile(`^[A-Za-z0-9]+=`)
 // decodeSum decodes a MAC of that many bytes, perhaps behind a prefix such as "sha256=".
 func decodeSum(text string, size int, decode func(string) ([]byte, error)) ([]byte, error) {
 	for _, rest := range []string{strings.TrimPrefix(text, sumPrefix.FindString(text)), text} {
-		if sum, err := decode(rest); err == nil && len(sum) == size {
+		if sum, err := decode(strings.TrimSpace(rest)); err == nil && len(sum) == size {
 			return sum, nil
 		}
 	}
