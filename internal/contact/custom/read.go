@@ -71,7 +71,7 @@ func Read(field core.Field, text string, style Style) Reading {
 		return Reading{}
 	}
 	if style&exact == 0 && field.Type() != core.FieldTypeJSON && written.IsNoValue(trimmed) {
-		if _, isChoice := choiceOf(field, trimmed); !isChoice {
+		if _, isChoice := offersOf(field).choice(trimmed); !isChoice {
 			return Reading{}
 		}
 	}
@@ -185,42 +185,57 @@ func fold(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// choiceOf returns the choice of a field that a text names, and whether it names exactly one.
-func choiceOf(field core.Field, text string) (choice string, ok bool) {
-	offers, isSelect := field.(*core.SelectField)
-	if !isSelect {
-		return "", false
+// offers are the choices of a field. It folds them once, however many texts it compares with them.
+type offers struct {
+	values []string
+	folded map[string]string // "" for one that is not the only one; nil until it is needed
+}
+
+// offersOf returns the choices of a field, none if it is not a select field.
+func offersOf(field core.Field) *offers {
+	if choices, ok := field.(*core.SelectField); ok {
+		return &offers{values: choices.Values}
 	}
-	if slices.Contains(offers.Values, text) {
+	return &offers{}
+}
+
+// choice returns the choice that a text names, and whether it names exactly one.
+func (o *offers) choice(text string) (choice string, ok bool) {
+	if slices.Contains(o.values, text) {
 		return text, true
 	}
-	if trimmed := strings.TrimSpace(text); slices.Contains(offers.Values, trimmed) {
+	if trimmed := strings.TrimSpace(text); slices.Contains(o.values, trimmed) {
 		return trimmed, true
 	}
-	folded, found := fold(text), 0
-	for _, value := range offers.Values {
-		if fold(value) == folded {
-			choice = value
-			found++
+	if o.folded == nil {
+		o.folded = make(map[string]string, len(o.values))
+		for _, value := range o.values {
+			folded := fold(value)
+			if _, isTwice := o.folded[folded]; isTwice {
+				value = ""
+			}
+			o.folded[folded] = value
 		}
 	}
-	return choice, found == 1
+	choice = o.folded[fold(text)]
+	return choice, choice != ""
 }
 
 // readChoice reads the choices in a text: one, or several in JSON or between separators.
 func readChoice(field core.Field, text string) Reading {
 	decoded, _ := decode(strings.TrimSpace(text))
 	list, isJSON := decoded.([]any)
-	choice, ok := choiceOf(field, text)
+	offered := offersOf(field)
+	choice, ok := offered.choice(text)
 	switch {
 	case isList(field) && isJSON:
 		return readChoices(field, list)
 	case ok && isList(field):
 		return Reading{Value: []any{choice}}
 	case isList(field):
-		return readChoices(field, splitChoices(field, text))
+		return readChoices(field, offered.split(text))
 	case !ok && len(list) == 1:
-		choice, ok = choiceOf(field, fmt.Sprint(list[0]))
+		choice, ok = offered.choice(fmt.Sprint(list[0]))
 	}
 	if !ok {
 		return Reading{Left: text, Wrong: noChoice(field)}
@@ -231,18 +246,22 @@ func readChoice(field core.Field, text string) Reading {
 // maxChoices is how many choices of a list are read at most.
 const maxChoices = 1_000
 
-// splitChoices returns the parts of a list of choices. A choice may contain a separator of those that follow.
-func splitChoices(field core.Field, text string) (parts []any) {
-	for _, separators := range []string{"\n", ";", "|", ",", "\n;|,"} {
+// separators stand between choices. The last ones count if none of the others leaves only choices between them: a choice
+// may contain a separator.
+var separators = []string{"\n", ";", "|", ",", "\n;|,"}
+
+// split returns the parts of a list of choices.
+func (o *offers) split(text string) (parts []any) {
+	for i, set := range separators {
 		parts = nil
 		fits := true
-		for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(set, r) }) {
 			if part = strings.TrimSpace(part); part == "" {
 				continue
 			}
-			_, ok := choiceOf(field, part)
-			fits = fits && ok
-			if parts = append(parts, part); len(parts) == maxChoices {
+			_, fits = o.choice(part)
+			parts = append(parts, part)
+			if !fits && i < len(separators)-1 || len(parts) == maxChoices {
 				break
 			}
 		}
@@ -255,9 +274,9 @@ func splitChoices(field core.Field, text string) (parts []any) {
 
 // readChoices reads a list of choices. Those that the field does not offer are left out.
 func readChoices(field core.Field, list []any) (found Reading) {
-	chosen, left := []any{}, []string{}
+	chosen, left, offered := []any{}, []string{}, offersOf(field)
 	for _, el := range list[:min(len(list), maxChoices)] {
-		choice, ok := choiceOf(field, fmt.Sprint(el))
+		choice, ok := offered.choice(fmt.Sprint(el))
 		switch {
 		case !ok:
 			left = append(left, fmt.Sprint(el))
