@@ -71,6 +71,19 @@ type mixed struct {
 	Result
 }
 
+// validLength returns how many bytes come before the first one that is not UTF-8, or that begins a character which is
+// cut off.
+func validLength(data []byte) (length int) {
+	for length < len(data) {
+		c, size := utf8.DecodeRune(data[length:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		length += size
+	}
+	return length
+}
+
 // longestCell is how much of a cell is decoded at once, in bytes. A buffer of transform has room for it.
 const longestCell = 512
 
@@ -78,16 +91,17 @@ const longestCell = 512
 func (m mixed) Transform(dst, src []byte, atEOF bool) (written, read int, err error) {
 	for read < len(src) {
 		rest := src[read:]
-		length := bytes.IndexFunc(rest, isBetweenCells)
-		whole := len(rest) - incomplete(rest)
+		valid := validLength(rest)
+		length := bytes.LastIndexFunc(rest[:valid], isBetweenCells) + 1
+		if length == 0 {
+			length = bytes.IndexFunc(rest, isBetweenCells)
+		}
 		switch {
-		case utf8.Valid(rest[:whole]) && whole > 0:
-			length = whole
-		case length == 0:
-			length = 1
+		case valid > 0 && valid == len(rest)-incomplete(rest):
+			length = valid
 		case length < 0 && !atEOF && len(rest) < longestCell:
 			return written, read, transform.ErrShortSrc
-		case length < 0 || length > longestCell:
+		case length < 0 || length > max(longestCell, valid):
 			if length = min(len(rest), longestCell); length < len(rest) {
 				length -= incomplete(rest[:length])
 			}
