@@ -183,21 +183,17 @@ func OfEachWebhook(app core.App, ids []string, span Span) (map[string]Attempts, 
 	return all, nil
 }
 
-// lostSQL counts the deliveries of webhooks that failed since the hour ?1 and have not been sent again, of each among
-// its newest 10,000 failed ones. Pings do not count. The webhooks are those of a tenant, or all if ?2 is "", that are
-// enabled and have attempts that were the last of their deliveries.
-const lostSQL = "SELECT `id`, `lost` FROM (SELECT w.`id`, (SELECT count(*) FROM (SELECT d.`event`, d.`updated` " +
-	"FROM `deliveries` d WHERE d.`webhook` = w.`id` AND d.`status` = 'failed' " +
+// lostSQL counts the deliveries of the webhooks ?2 that failed since the hour ?1 and have not been sent again, of each
+// among its newest 10,000 failed ones. Pings do not count.
+const lostSQL = "SELECT `id`, `lost` FROM (SELECT j.`value` AS `id`, (SELECT count(*) FROM (" +
+	"SELECT d.`event`, d.`updated` FROM `deliveries` d WHERE d.`webhook` = j.`value` AND d.`status` = 'failed' " +
 	"ORDER BY d.`created` DESC LIMIT 10000) f WHERE f.`updated` >= ?1 AND NOT EXISTS (" +
 	"SELECT 1 FROM `events` e WHERE e.`id` = f.`event` AND e.`type` = 'webhook.ping')) AS `lost` " +
-	"FROM (SELECT `of` FROM `_activity` WHERE `kind` = 'webhook' AND `grain` = 3600 AND `start` >= ?1 " +
-	"AND (?2 = '' OR `of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) " +
-	"GROUP BY `of` HAVING sum(`failed`) > 0) h " +
-	"JOIN `webhooks` w ON w.`id` = h.`of` AND w.`disabled` = 0) WHERE `lost` > 0"
+	"FROM json_each(?2) j) WHERE `lost` > 0"
 
-// Lost returns how many deliveries of each enabled webhook of a tenant, or of all if the id is "", failed since that
-// time and have not been sent again, at most 10,000. Those without any are missing.
-func Lost(app core.App, tenantID string, since time.Time) (map[string]int64, error) {
+// Lost returns how many deliveries of each of the webhooks failed since that time and have not been sent again, at most
+// 10,000. Those without any are missing.
+func Lost(app core.App, ids []string, since time.Time) (map[string]int64, error) {
 	all := map[string]int64{}
 	err := read(app, lostSQL, func(rows *sql.Rows) error {
 		var id string
@@ -205,7 +201,7 @@ func Lost(app core.App, tenantID string, since time.Time) (map[string]int64, err
 		err := rows.Scan(&id, &lost)
 		all[id] = lost
 		return err
-	}, byHour.of(since), tenantID)
+	}, byHour.of(since), sqlite.List(ids))
 	if err != nil {
 		return nil, fmt.Errorf("looking for webhooks with failed deliveries: %w", err)
 	}

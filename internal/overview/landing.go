@@ -119,7 +119,7 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 	}
 	for _, find := range []func() error{
 		func() error { return landing.addDisabled(app, tenantID) },
-		func() error { return landing.addFailing(app, lines, tenantID, now) },
+		func() error { return landing.addFailing(app, lines, now) },
 		func() error { return landing.addExpiring(app, tenantID, now) },
 	} {
 		if err := find(); err != nil {
@@ -221,11 +221,17 @@ func (l *Landing) find(app core.App, kind ProblemKind, columns, rows, order stri
 
 // addFailing adds the webhooks that are failing, those with the highest error rate first, and the others that have
 // failed deliveries in the last 24 hours, those with most of them first. It also counts all webhooks by their health.
-func (l *Landing) addFailing(app core.App, lines []WebhookLine, tenantID string, now time.Time) error {
+func (l *Landing) addFailing(app core.App, lines []WebhookLine, now time.Time) error {
 	if err := addHealth(app, lines, now); err != nil {
 		return err
 	}
-	lost, err := activity.Lost(app, tenantID, activity.Day(now).Start)
+	var mayHaveLost []string // the others have no failed delivery that is recent, or are listed anyway
+	for _, line := range lines {
+		if line.LastAttempts > 0 && line.Health != Failing && line.Health != Disabled {
+			mayHaveLost = append(mayHaveLost, line.ID)
+		}
+	}
+	lost, err := activity.Lost(app, mayHaveLost, activity.Day(now).Start)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ type WebhookLine struct {
 	LastSuccess *string     `json:"lastSuccess" db:"-"`
 
 	FailedAttempts int64  `json:"-" db:"-"` // in the last 24 hours
+	LastAttempts   int64  `json:"-" db:"-"` // failed ones in that time that were the last of their deliveries
 	Created        string `json:"-" db:"created"`
 	Disabled       bool   `json:"-" db:"disabled"`
 }
@@ -144,7 +145,8 @@ func addHealth(app core.App, lines []WebhookLine, now time.Time) error {
 	for i := range lines {
 		line := &lines[i]
 		a := attempts[line.ID]
-		line.Health, line.Attempts, line.FailedAttempts = healthOf(line.Disabled, a), a.Total(), a.Retried+a.Failed
+		line.Health, line.Attempts = healthOf(line.Disabled, a), a.Total()
+		line.FailedAttempts, line.LastAttempts = a.Retried+a.Failed, a.Failed
 		if line.Attempts > 0 {
 			line.ErrorRate = float64(line.FailedAttempts) / float64(line.Attempts)
 		}
