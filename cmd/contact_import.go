@@ -41,10 +41,10 @@ func contactImport(app core.App) *cobra.Command {
 		Long: "Create and update contacts from a CSV file, an Excel workbook or vCards. The command recognizes " +
 			"column headings in seven languages. It prints the mapping before it writes anything, and stops at " +
 			"an unrecognized column unless --column or --ignoreUnknown covers it. An empty cell changes nothing. " +
-			"If the command is killed, the server finishes the import. Several files must be vCards. - is standard input.",
+			"If the command is killed, the server finishes the import. Several files must be vCards. " +
+			"- is standard input.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
-			"  contactbase contact import Acme contacts.csv --country DE " +
-			"--column 'Betrieb=company' --column 'Notes=' --refused refused.csv\n" +
+			"  contactbase contact import Acme contacts.csv --column 'Betrieb=company' --refused refused.csv\n" +
 			"  contactbase contact import Acme *.vcf",
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1:]) }),
 	}

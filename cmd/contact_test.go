@@ -157,7 +157,7 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
-// A file has at most 1,000 columns, of which 200 are imported. It may be standard input.
+// A file has up to 1,000 columns, and an import takes up to 200 of them. The file may be standard input.
 func TestImportOfManyColumns(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

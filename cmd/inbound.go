@@ -80,7 +80,7 @@ func inboundCreate(app core.App) *cobra.Command {
 	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
 	signing.add(command)
 	command.Flags().IntVar(&rateLimit, "rateLimit", 0,
-		fmt.Sprintf("requests per minute, of which half may come at once; 0 for %d", inbound.DefaultRateLimit))
+		fmt.Sprintf("requests per minute, half of them at once; 0 for %d", inbound.DefaultRateLimit))
 	return command
 }
 

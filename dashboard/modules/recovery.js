@@ -111,7 +111,7 @@ function addMissed(all) {
 }
 
 /**
- * What there is to recover, and what will be sent of it: how many deliveries of which kinds, and from when.
+ * Says how many deliveries a recovery finds, and which of them it will send.
  *
  * @param {Missed} missed
  * @param {number} retried pending deliveries that will be sent

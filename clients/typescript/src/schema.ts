@@ -1072,8 +1072,8 @@ export interface paths {
                  */
                 format?: "csv" | "xlsx" | "vcf";
                 /**
-                 * @description What reads the CSV file. For a spreadsheet, cells that it would run as a formula begin with an apostrophe. For `data`, no
-                 *     cell is changed, and there is no byte order mark.
+                 * @description What reads the CSV file. With `spreadsheet`, cells that it would run as a formula begin with an apostrophe. With `data`, the
+                 *     file has every cell unchanged, and no byte order mark.
                  * @example data
                  */
                 for?: "spreadsheet" | "data";
@@ -1130,9 +1130,9 @@ export interface paths {
         /**
          * Upload a file of contacts
          * @description Accepts an Excel workbook (`.xlsx`), vCards, or CSV, separated by commas, semicolons, tabs or vertical bars. The content
-         *     decides which, not `Content-Type`. If the encoding of a text is not certain, `encodings` has the candidates, and the
-         *     import cannot start: upload the file again with `encoding`. There are at most 1,000 columns, of which 200 can be
-         *     imported. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
+         *     decides which, not `Content-Type`. If the encoding of a text is not certain, `encodings` lists the candidates, and you
+         *     upload the file again with `encoding` before you start the import. A file has up to 1,000 columns, and an import takes up
+         *     to 200 of them. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell, and 1 GiB for all imports of a tenant that have not ended. No
          *     contact changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it
          *     has none. Members with the role `admin` may call it for their tenant.
          */
@@ -6421,8 +6421,8 @@ export interface operations {
                  */
                 format?: "csv" | "xlsx" | "vcf";
                 /**
-                 * @description What reads the CSV file. For a spreadsheet, cells that it would run as a formula begin with an apostrophe. For `data`, no
-                 *     cell is changed, and there is no byte order mark.
+                 * @description What reads the CSV file. With `spreadsheet`, cells that it would run as a formula begin with an apostrophe. With `data`, the
+                 *     file has every cell unchanged, and no byte order mark.
                  * @example data
                  */
                 for?: "spreadsheet" | "data";
