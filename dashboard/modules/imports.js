@@ -83,11 +83,7 @@ function importContacts() {
             ...partFields(data),
         ],
         run: async () => {
-            const files = [...(input?.files || [])];
-            if (!files.length) {
-                throw new Error("Choose a file.");
-            }
-            await uploadFile(joinFiles(files), chosenTenant(data), data);
+            await uploadFile(joinFiles([...(input?.files || [])]), chosenTenant(data), data);
         },
     });
 }
@@ -98,13 +94,17 @@ function importContacts() {
  * @param {File[]} files
  */
 function joinFiles(files) {
-    if (files.length === 1) {
-        return files[0];
+    const [first, ...others] = files;
+    if (!first) {
+        throw new Error("Choose a file.");
+    }
+    if (!others.length) {
+        return first;
     }
     if (files.some(({ name }) => !name.toLowerCase().endsWith(".vcf"))) {
         throw new Error("Choose one file, or several with vCards (.vcf).");
     }
-    return new File(files.flatMap((file) => [file, "\n"]), files[0].name, { type: "text/vcard" });
+    return new File(files.flatMap((file) => [file, "\n"]), first.name, { type: "text/vcard" });
 }
 
 /**

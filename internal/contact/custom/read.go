@@ -246,8 +246,8 @@ func readChoice(field core.Field, text string) Reading {
 // maxChoices is how many choices of a list are read at most.
 const maxChoices = 1_000
 
-// separators stand between choices. The last ones count if none of the others leaves only choices between them: a choice
-// may contain a separator.
+// separators stand between choices. The last ones count if none of the others leaves only choices between them: a
+// choice may contain a separator.
 var separators = []string{"\n", ";", "|", ",", "\n;|,"}
 
 // split returns the parts of a list of choices.
