@@ -24,9 +24,9 @@ import (
 const maxContactBody = 64 << 10
 
 func (s *server) listContacts(e *core.RequestEvent) error {
-	values, err := url.ParseQuery(e.Request.URL.RawQuery)
+	values, err := queryOf(e)
 	if err != nil {
-		return envelope.InvalidParameter("query", "is not a valid query string")
+		return err
 	}
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {
@@ -49,6 +49,34 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	// packet of its own
 	e.Response.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+func queryOf(e *core.RequestEvent) (url.Values, error) {
+	values, err := url.ParseQuery(e.Request.URL.RawQuery)
+	if err != nil {
+		return nil, envelope.InvalidParameter("query", "is not a valid query string")
+	}
+	return values, nil
+}
+
+func (s *server) countContacts(e *core.RequestEvent) error {
+	values, err := queryOf(e)
+	if err != nil {
+		return err
+	}
+	filter, err := list.ParseFilters(e.App, values)
+	if err != nil {
+		return err
+	}
+	count, more, err := s.lists.Count(e.App, identity(e).TenantID, filter)
+	if err != nil {
+		return err
+	}
+	body := strconv.AppendInt([]byte(`{"data":{"count":`), int64(count), 10)
+	if more {
+		body = append(body, `,"more":true`...)
+	}
+	return e.Blob(http.StatusOK, "application/json", append(body, "}}"...))
 }
 
 func listOf(page *list.Page) (body []byte, err error) {

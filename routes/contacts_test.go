@@ -223,6 +223,39 @@ func TestList(t *testing.T) {
 	}
 }
 
+// A count has the filters of the list, and takes none of its pages and orders.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	other := testkit.NewClient(t, f.base, testkit.Key(t, f.App, testkit.Tenant(t, f.App, "Other")))
+	other.Do("POST", contactsPath, `{"name":"Ada","company":"Engines"}`)
+	for i := range 3 {
+		client.Do("POST", contactsPath, fmt.Sprintf(`{"name":"Ada%d","company":"Engines","email":"ada@example.com"}`, i))
+	}
+	client.Do("POST", contactsPath, `{"name":"Grace"}`)
+	indexFilters(t, f.App, "company")
+	for query, want := range map[string]string{
+		"": "4", "q=ada": "3", "q=ada1": "1", "q=a": "4", "email=ADA@example.com": "3", "company=Engines&q=ada2": "1", "q=nobody": "0",
+		"createdSince=2100-01-01T00:00:00Z": "0", "updatedSince=2000-01-01T00:00:00Z": "4",
+	} {
+		if got := client.Do("GET", contactsPath+"/count?"+query, ""); got.Status != 200 || string(got.Body) != `{"data":{"count":`+want+`}}` {
+			t.Errorf("%q counts %d %s, not %s", query, got.Status, got.Body, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"limit=1": "limit", "offset=0": "offset", "cursor=x": "cursor", "sort=name": "sort", "surprise=1": "surprise", "phone=abc": "phone", "q=%zz": "query",
+	} {
+		got := client.Do("GET", contactsPath+"/count?"+query, "")
+		if got.Status != 400 || got.Code() != "invalid_parameter" || got.FieldCode(field) == "" {
+			t.Errorf("%q gives %d %s", query, got.Status, got.Body)
+		}
+	}
+	writer := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant, "contacts:write"))
+	if got := writer.Do("GET", contactsPath+"/count", ""); got.Status != 403 || got.Code() != "insufficient_permission" {
+		t.Errorf("without contacts:read, a count gives %d %s", got.Status, got.Body)
+	}
+}
+
 // shape returns the position in ids of each contact of a list, and a plus sign if there is more.
 func shape(t *testing.T, answer *testkit.Answer, ids []string) string {
 	t.Helper()

@@ -123,6 +123,7 @@ func (s *server) apiRoutes() []route.Route {
 	return []route.Route{
 		route.New("GET", "/contacts", s.listContacts, read),
 		route.New("POST", "/contacts", s.createContact, write),
+		route.New("GET", "/contacts/count", s.countContacts, read),
 		route.New("GET", "/contacts/{id}", s.readContact, read),
 		route.New("PATCH", "/contacts/{id}", s.updateContact, write),
 		route.New("POST", "/contacts/batch", s.writeContacts, route.Middlewares{mayWrite, s.countBatch()}),

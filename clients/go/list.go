@@ -59,6 +59,26 @@ func (c *Contacts) List(ctx context.Context, query ListOptions, options ...Reque
 	return page, nil
 }
 
+// Count is a number of contacts.
+type Count struct {
+	N    int
+	More bool // whether there are more than N; counting stops at 100,000
+}
+
+// Count returns how many contacts the filters select. It ignores the order and the page of the query.
+func (c *Contacts) Count(ctx context.Context, query ListOptions, options ...RequestOption) (Count, error) {
+	chosen := query.params()
+	answer, _, err := decode[api.ContactCount](c.api.CountContacts(ctx, &api.CountContactsParams{
+		Q: chosen.Q, Email: chosen.Email, Phone: chosen.Phone, ExternalId: chosen.ExternalId, Company: chosen.Company,
+		CreatedSince: chosen.CreatedSince, CreatedBefore: chosen.CreatedBefore,
+		UpdatedSince: chosen.UpdatedSince, UpdatedBefore: chosen.UpdatedBefore,
+	}, filterBy(query.Custom), edit(options...)))
+	if err != nil {
+		return Count{}, err
+	}
+	return Count{N: answer.Data.Count, More: answer.Data.More != nil && *answer.Data.More}, nil
+}
+
 // All returns the contacts of all pages. In the default order, new contacts neither shift nor repeat others. It ends at
 // the first error.
 func (c *Contacts) All(ctx context.Context, query ListOptions, options ...RequestOption) iter.Seq2[Contact, error] {

@@ -49,6 +49,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	t.Parallel()
+	client, n := newClient(t, answer(http.StatusOK, `{"data":{"count":100000,"more":true}}`), answer(http.StatusOK, `{"data":{"count":7}}`))
+	got, err := client.Contacts.Count(t.Context(), contactbase.ListOptions{
+		Q: "ada", Company: "Engines", Custom: map[string]string{"vip": "true"}, Sort: "name", Limit: 1, Offset: 2, Cursor: "c",
+	})
+	if err != nil || got.N != 100_000 || !got.More {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if sent := n.sent[0].URL; sent.Path != "/api/ext/v1/contacts/count" || sent.Query().Encode() != "company=Engines&q=ada&vip=true" {
+		t.Errorf("it asks for %s", sent)
+	}
+	if got, err = client.Contacts.Count(t.Context(), contactbase.ListOptions{}); err != nil || got != (contactbase.Count{N: 7}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestAll(t *testing.T) {
 	t.Parallel()
 	client, n := newClient(t, page("two", "x1", "x2"), page("three", "x3"), page(""))

@@ -19,6 +19,12 @@ for contact, err := range client.Contacts.All(ctx, contactbase.ListOptions{Q: {q
 	}
 	fmt.Println(contact.ID, contact.Name)
 }`,
+	"countContacts": `
+count, err := client.Contacts.Count(ctx, contactbase.ListOptions{Q: {q}})
+if err != nil {
+	return err
+}
+fmt.Println(count.N, count.More)`,
 	"createContact": goReturns(`client.Contacts.Create(ctx, {fields}, contactbase.IdempotencyKey({Idempotency-Key}))`),
 	"getContact":    goReturns(`client.Contacts.Get(ctx, {id})`),
 	"updateContact": goReturns(`client.Contacts.Update(ctx, {id}, {fields})`),

@@ -13,6 +13,7 @@ const receiver = "http://127.0.0.1:3000/contactbase"
 // shown are the optional parameters that the examples of an operation have.
 var shown = map[string][]string{
 	"listContacts":       {"q", "limit"},
+	"countContacts":      {"q"},
 	"createContact":      {"Idempotency-Key"},
 	"writeContacts":      {"Idempotency-Key"},
 	"listEvents":         {"after", "types"},

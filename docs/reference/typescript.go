@@ -12,6 +12,9 @@ var typeScriptCalls = map[string]string{
 for await (const contact of client.contacts.all({ q: {q}, limit: {limit} })) {
   console.log(contact.id, contact.name);
 }`,
+	"countContacts": `
+const { count, more } = await client.contacts.count({ q: {q} });
+console.log(count, more);`,
 	"createContact": tsReturns(`client.contacts.create({fields}, { idempotencyKey: {Idempotency-Key} })`),
 	"getContact":    tsReturns(`client.contacts.get({id})`),
 	"updateContact": tsReturns(`client.contacts.update({id}, {fields})`),

@@ -28,6 +28,9 @@ export type ListOptions = NonNullable<operations["listContacts"]["parameters"]["
   custom?: Record<string, string | number | boolean>;
 };
 
+/** A number of contacts. With `more`, there are more than `count`, because counting stops at 100,000. */
+export type Count = Schemas["ContactCount"]["data"];
+
 /** A page of contacts. */
 export interface Page {
   data: Contact[];
@@ -91,6 +94,12 @@ export class Contacts {
     const { data, hasMore } = must(answer);
     const cursor = nextCursor(answer.response.headers.get("Link"));
     return cursor ? { data, hasMore, cursor } : { data, hasMore };
+  }
+
+  /** Returns how many contacts the filters select. It ignores the order and the page of the query. */
+  async count({ custom, limit, offset, cursor, sort, ...rest }: ListOptions = {}, options: CallOptions = {}): Promise<Count> {
+    const query = { ...custom, ...rest };
+    return must(await this.#api.GET("/api/ext/v1/contacts/count", { params: { query }, ...init(options) })).data;
   }
 
   /**

@@ -6,6 +6,7 @@ export {
   type BatchResult,
   type Contact,
   type Contacts,
+  type Count,
   etag,
   type Fields,
   type ListOptions,

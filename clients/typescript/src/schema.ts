@@ -44,6 +44,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ext/v1/contacts/count": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count contacts
+         * @description Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+         *     there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
+         *
+         *     Custom fields are parameters under the same conditions as for a list.
+         */
+        get: operations["countContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/ext/v1/contacts/{id}": {
         parameters: {
             query?: never;
@@ -2237,6 +2267,14 @@ export interface components {
             data: components["schemas"]["Contact"][];
             /** @description Whether more contacts follow this page. */
             hasMore: boolean;
+        };
+        ContactCount: {
+            data: {
+                /** @description The number of contacts, or 100,000 with `more`. */
+                count: number;
+                /** @description True if there are more contacts than `count`; otherwise missing. */
+                more?: boolean;
+            };
         };
         MergeRequest: {
             /** @description The IDs of the contacts that are merged and deleted. The first has priority. */
@@ -4909,6 +4947,92 @@ export interface operations {
             413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    countContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many contacts there are. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactCount"];
+                };
+            };
+            400: components["responses"]["InvalidParameter"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

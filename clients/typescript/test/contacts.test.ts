@@ -62,6 +62,13 @@ test("a list has the cursor of its link", async () => {
   assert.deepEqual(Object.fromEntries(new URL(sent[2]!.url).searchParams), { company: "Ada & Co", createdBefore: "2026-01-01T00:00:00Z", vip: "true", score: "1.5", note: "a+b" });
 });
 
+test("a count has the filters of a list", async () => {
+  const { client: c, sent } = client({}, reply(200, { data: { count: 100000, more: true } }));
+  assert.deepEqual(await c.contacts.count({ q: "ada", sort: "name", limit: 1, custom: { vip: true } }), { count: 100000, more: true });
+  assert.deepEqual(Object.fromEntries(new URL(sent[0]!.url).searchParams), { q: "ada", vip: "true" });
+  assert.equal(new URL(sent[0]!.url).pathname, "/api/ext/v1/contacts/count");
+});
+
 const page = (next: string | undefined, ...ids: string[]) =>
   reply(200, { data: ids.map((id) => ({ ...ada, id })), hasMore: next !== undefined }, next === undefined ? {} : { Link: `<https://elsewhere.example/api/ext/v1/contacts?cursor=${next}>; rel="next"` });
 

@@ -59,6 +59,12 @@ func (b *book) expectWalks(t *testing.T, query string, ids []string, want string
 			if strings.Join(got, "") != strings.Join(expected, "") {
 				t.Errorf("walking %q by %s in pages of %s gives %v, not %v", query, sort, limit, got, expected)
 			}
+			for _, name := range []string{"sort", "limit", "cursor"} {
+				values.Del(name)
+			}
+			if count, more := counted(t, b.App, b.Tenant, values); count != len(want) || more {
+				t.Errorf("%q counts %d (%v), not %d", query, count, more, len(want))
+			}
 		}
 	}
 }

@@ -89,6 +89,9 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 					if fmt.Sprint(through) != fmt.Sprint(reading) {
 						t.Errorf("%s: %q by %s finds %d contacts, not the %d of reading", when, q, sort, len(through), len(reading))
 					}
+					if count, more := counted(t, app, large, url.Values{"q": {q}}); q != "bulk" && (count != len(through) || more) {
+						t.Errorf("%s: %q finds %d contacts, and counts %d (%v)", when, q, len(through), count, more)
+					}
 				}
 			}
 		}
@@ -117,6 +120,52 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	if found := walk(t, app, large, url.Values{"q": {"nummer1"}, "email": {"n13@example.com"}}); len(found) != 2 {
 		t.Errorf("with an address besides the words %d contacts are found", len(found))
 	}
+}
+
+// counted counts the contacts of a query.
+func counted(t *testing.T, app core.App, tenantID string, values url.Values) (count int, more bool) {
+	t.Helper()
+	filter, err := list.ParseFilters(app, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count, more, err = new(list.Reader).Count(app, tenantID, filter); err != nil {
+		t.Fatal(err)
+	}
+	return count, more
+}
+
+// A count is exact up to 100,000 contacts, and ends there.
+func TestCountEnds(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.Other().Add(map[string]any{"name": "Ada"})
+	fill := func(from, to int) {
+		t.Helper()
+		_, err := b.App.NonconcurrentDB().NewQuery("WITH RECURSIVE n(i) AS (SELECT {:from} UNION ALL SELECT i + 1 FROM n WHERE i < {:to}) " +
+			"INSERT INTO contacts (id, tenant, name, phone) SELECT 'bulk' || i, {:tenant}, 'Ada', '+49301' FROM n").
+			Bind(dbx.Params{"from": from, "to": to, "tenant": b.Tenant}).Execute()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(want int, wantMore bool) {
+		t.Helper()
+		for _, query := range []string{"", "phone=%2B49301", "createdBefore=2100-01-01T00:00:00Z"} {
+			values, err := url.ParseQuery(query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if count, more := counted(t, b.App, b.Tenant, values); count != want || more != wantMore {
+				t.Errorf("%q counts %d (%v), not %d (%v)", query, count, more, want, wantMore)
+			}
+		}
+	}
+	expect(0, false)
+	fill(1, 100_000)
+	expect(100_000, false)
+	fill(100_001, 100_001)
+	expect(100_000, true)
 }
 
 // replaceNewest deletes the newest contacts and creates as many others, whose search rows get their numbers.

@@ -3,11 +3,13 @@ package list
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/search"
+	"contactbase/internal/sqlite"
 )
 
 // Reader reads lists of contacts. The zero Reader is ready for use, by several goroutines at once.
@@ -42,12 +44,9 @@ func (r *Reader) page(app core.App, tenantID string, q Query) (*Page, error) {
 	if err := q.checkCursor(); err != nil {
 		return nil, err
 	}
-	var match *search.Match
-	if q.onlySearches() && q.byTime() && q.isFolded {
-		var err error
-		if match, err = r.advisor.Match(app, tenantID, q.Words); err != nil {
-			return nil, err
-		}
+	match, err := r.match(app, tenantID, q)
+	if err != nil {
+		return nil, err
 	}
 	found, err := contact.Select(app, func(columns string) (string, []any) {
 		s := newStatement(tenantID, q, columns)
@@ -65,6 +64,37 @@ func (r *Reader) page(app core.App, tenantID string, q Query) (*Page, error) {
 		page.Next = q.cursorAfter(page.Contacts[q.Limit-1])
 	}
 	return page, nil
+}
+
+// match returns how the trigram index finds the contacts, nil if the query reads rows instead.
+func (r *Reader) match(app core.App, tenantID string, q Query) (*search.Match, error) {
+	if !q.onlySearches() || !q.byTime() || !q.isFolded {
+		return nil, nil
+	}
+	return r.advisor.Match(app, tenantID, q.Words)
+}
+
+// maxCount is how many contacts Count counts at most.
+const maxCount = 100_000
+
+// Count returns how many of the tenant's contacts the filter selects. It stops at 100,000, and more reports whether
+// there are more.
+func (r *Reader) Count(app core.App, tenantID string, f Filter) (count int, more bool, err error) {
+	q := Query{Filter: f, Limit: maxCount, Sort: defaultSort}
+	if q.isFolded, err = r.isFolded(app, q); err != nil {
+		return 0, false, err
+	}
+	match, err := r.match(app, tenantID, q)
+	if err != nil {
+		return 0, false, err
+	}
+	s := newStatement(tenantID, q, "")
+	text := s.counting(match) // it adds parameters
+	count, err = sqlite.Value[int](sqlite.Direct(app.ConcurrentDB()), text, s.params.named()...)
+	if err != nil {
+		return 0, false, q.withoutIndex(fmt.Errorf("counting contacts: %w", err))
+	}
+	return min(count, maxCount), count > maxCount, nil
 }
 
 // eachPage is how many contacts are read at once.

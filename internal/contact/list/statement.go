@@ -60,8 +60,24 @@ func newStatement(tenantID string, q Query, columns string) *statement {
 
 // throughRows finds the contacts by reading them, or their search rows.
 func (s *statement) throughRows() string {
+	source, orderBy := s.rows()
+	where := source + orderBy
+	if s.Offset == 0 {
+		return "SELECT " + s.columns + where + " LIMIT :limit + 0"
+	}
+	// Skipped rows are only counted in the index. Only those of the page are read.
+	skipping := where + " LIMIT :limit + 0 OFFSET :offset"
+	if s.byFoldedName() {
+		s.sorted = " ORDER BY `pageName`" + s.direction + ", `pageId`" + s.direction
+		return s.contactsOf("SELECT s.`contact` AS `pageId`, s.`name` AS `pageName`" + skipping)
+	}
+	return s.contactsOf("SELECT c.`id` AS `pageId`" + skipping)
+}
+
+// rows returns the FROM and WHERE of the statement that reads contacts or their search rows, and its order.
+func (s *statement) rows() (source, orderBy string) {
 	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
-	orderBy := s.sorted
+	orderBy = s.sorted
 	index := s.index()
 	// with a time, the few contacts that it leaves are sorted, instead of reading all in the order of their names
 	sorts := s.byFoldedName() && len(s.Words) == 0 && s.hasTimes()
@@ -93,17 +109,7 @@ func (s *statement) throughRows() string {
 	if leads {
 		conditions = append(conditions, s.within("s.`seq`")...)
 	}
-	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
-	if s.Offset == 0 {
-		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT :limit + 0"
-	}
-	// Skipped rows are only counted in the index. Only those of the page are read.
-	skipping := " FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset"
-	if s.byFoldedName() {
-		s.sorted = " ORDER BY `pageName`" + s.direction + ", `pageId`" + s.direction
-		return s.contactsOf("SELECT s.`contact` AS `pageId`, s.`name` AS `pageName`" + skipping)
-	}
-	return s.contactsOf("SELECT c.`id` AS `pageId`" + skipping)
+	return " FROM " + from + " WHERE " + strings.Join(conditions, " AND "), orderBy
 }
 
 // searchIndex says by which index the search rows are read, "" if SQLite finds it.
@@ -118,9 +124,15 @@ func (s *statement) searchIndex() string {
 	}
 }
 
-// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them. Each side stops after
-// as many rows as the page can need, so that a common word takes no longer than a rare one.
+// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them.
 func (s *statement) throughTrigrams(match *search.Match) string {
+	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" + s.sides(match) +
+		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
+}
+
+// sides returns the search rows of throughTrigrams. Each side stops after as many rows as the page can need, so that
+// a common word takes no longer than a rare one.
+func (s *statement) sides(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.isFolded, s.params)
 	maps.Copy(s.params, match.Params)
 	s.params["reach"] = s.Limit + 1 + s.Offset
@@ -135,12 +147,20 @@ func (s *statement) throughTrigrams(match *search.Match) string {
 		indexed = "s.`seq` <= " + search.IndexedUpTo
 		changed = "s." + search.Changed
 	)
-	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" +
-		side("`_contactGrams` CROSS JOIN "+rows+" ON s.`seq` = `_contactGrams`.`rowid`",
-			"`_contactGrams`.`rowid`", match.SQL+" AND "+indexed+" AND NOT "+changed) +
+	return side("`_contactGrams` CROSS JOIN "+rows+" ON s.`seq` = `_contactGrams`.`rowid`",
+		"`_contactGrams`.`rowid`", match.SQL+" AND "+indexed+" AND NOT "+changed) +
 		" UNION ALL " + side(rows+through+"changed`", "s.`seq`", changed+" AND "+indexed) +
-		" UNION ALL " + side(rows+through+"tenant`", "s.`seq`", "s.`seq` > "+search.IndexedUpTo) +
-		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
+		" UNION ALL " + side(rows+through+"tenant`", "s.`seq`", "s.`seq` > "+search.IndexedUpTo)
+}
+
+// counting returns a statement that counts the contacts, up to the limit and one more, instead of reading them. match
+// is nil to count rows.
+func (s *statement) counting(match *search.Match) string {
+	if match != nil {
+		return "SELECT count(*) FROM (SELECT 1 FROM (" + s.sides(match) + ") LIMIT :limit + 0)"
+	}
+	source, _ := s.rows()
+	return "SELECT count(*) FROM (SELECT 1" + source + " LIMIT :limit + 0)"
 }
 
 // contactsOf reads the contacts whose ids the inner query returns as pageId.

@@ -291,6 +291,17 @@ type Contact struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
+// ContactCount defines model for ContactCount.
+type ContactCount struct {
+	Data struct {
+		// Count The number of contacts, or 100,000 with `more`.
+		Count int `json:"count"`
+
+		// More True if there are more contacts than `count`; otherwise missing.
+		More *bool `json:"more,omitempty"`
+	} `json:"data"`
+}
+
 // ContactInput The fields to write. `null` and `""` mean "no value", as does a string without visible characters in a listed field.
 // The server trims listed fields, stores custom fields as sent, and never converts values from another JSON type. A
 // property that is neither listed nor a custom field is rejected with `unknown_field`.
@@ -747,6 +758,42 @@ type UpsertContactParams struct {
 
 	// IfNoneMatch `*` only creates: if the contact exists, the API returns 412.
 	IfNoneMatch *OnlyCreate `json:"If-None-Match,omitempty"`
+
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// CountContactsParams defines parameters for CountContacts.
+type CountContactsParams struct {
+	// Q Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+	// apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+	// notation.
+	Q *Q `form:"q,omitempty" json:"q,omitempty"`
+
+	// Email Only contacts with this email address. The comparison ignores case, but not accents.
+	Email *EmailFilter `form:"email,omitempty" json:"email,omitempty"`
+
+	// Phone Only contacts with this phone number. Encode the plus sign as `%2B`.
+	Phone *PhoneFilter `form:"phone,omitempty" json:"phone,omitempty"`
+
+	// ExternalId Only the contact with this identifier of yours.
+	ExternalId *ExternalIdFilter `form:"externalId,omitempty" json:"externalId,omitempty"`
+
+	// Company Only contacts of exactly this company. An administrator has to add an index first.
+	Company *CompanyFilter `form:"company,omitempty" json:"company,omitempty"`
+
+	// CreatedSince Only contacts created at this time or later (RFC 3339).
+	CreatedSince *CreatedSince `form:"createdSince,omitempty" json:"createdSince,omitempty"`
+
+	// CreatedBefore Only contacts created before this time (RFC 3339).
+	CreatedBefore *CreatedBefore `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
+
+	// UpdatedSince Only contacts created or changed at this time or later (RFC 3339).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// UpdatedBefore Only contacts that have not changed since this time (RFC 3339), or at it.
+	UpdatedBefore *UpdatedBefore `form:"updatedBefore,omitempty" json:"updatedBefore,omitempty"`
 
 	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
 	// server replaces an invalid one with a generated ID.
@@ -1296,6 +1343,16 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/ext/v1/contacts/by-external-id/{externalId} (the `UpsertContact` operationId).
 	UpsertContact(ctx context.Context, externalId ExternalId, params *UpsertContactParams, body UpsertContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CountContacts Count contacts
+	//
+	// Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+	// there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
+	//
+	// Custom fields are parameters under the same conditions as for a list.
+	//
+	// Corresponds with GET /api/ext/v1/contacts/count (the `CountContacts` operationId).
+	CountContacts(ctx context.Context, params *CountContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetContact Read a contact
 	//
 	// Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
@@ -1567,6 +1624,26 @@ func (c *Client) UpsertContactWithBody(ctx context.Context, externalId ExternalI
 // Corresponds with PUT /api/ext/v1/contacts/by-external-id/{externalId} (the `UpsertContact` operationId).
 func (c *Client) UpsertContact(ctx context.Context, externalId ExternalId, params *UpsertContactParams, body UpsertContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpsertContactRequest(c.Server, externalId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CountContacts Count contacts
+//
+// Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+// there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
+//
+// Custom fields are parameters under the same conditions as for a list.
+//
+// Corresponds with GET /api/ext/v1/contacts/count (the `CountContacts` operationId).
+func (c *Client) CountContacts(ctx context.Context, params *CountContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountContactsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2159,6 +2236,171 @@ func NewUpsertContactRequestWithBody(server string, externalId ExternalId, param
 			}
 
 			req.Header.Set("X-Request-Id", headerParam2)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCountContactsRequest constructs an http.Request for the CountContacts method
+func NewCountContactsRequest(server string, params *CountContactsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/ext/v1/contacts/count")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Email != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "email", *params.Email, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Phone != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "phone", *params.Phone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExternalId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "externalId", *params.ExternalId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Company != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "company", *params.Company, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdSince", *params.CreatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdBefore", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedBefore", *params.UpdatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
 		}
 
 	}
