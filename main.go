@@ -3,10 +3,13 @@ package main
 
 import (
 	"embed"
+	"fmt"
+	"io/fs"
+	"os"
 	"runtime/debug"
 	"strings"
 
-	"contactbase/internal/app/cli"
+	"contactbase/server"
 )
 
 //go:embed pb_public
@@ -19,5 +22,20 @@ func main() {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" { // go install has downloaded the module
 		version = strings.TrimPrefix(info.Main.Version, "v")
 	}
-	cli.Main(version, public)
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "contactbase:", err)
+		os.Exit(server.ExitCode(err))
+	}
+}
+
+func run() error {
+	files, err := fs.Sub(public, "pb_public")
+	if err != nil {
+		return err
+	}
+	app, err := server.New(server.Config{Version: version, Public: files})
+	if err != nil {
+		return err
+	}
+	return app.Execute()
 }

@@ -37,7 +37,7 @@ func TestMove(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"go.mod":                                {"module example.org/acme/contactbase\n"},
 		"clients/go/go.mod":                     {"module " + acme.GoModule + "/clients/go\n"},
-		"main.go":                               {`"` + acme.GoModule + `/internal/app/cli"`},
+		"main.go":                               {`"` + acme.GoModule + `/server"`},
 		".golangci.yml":                         {"pkg: example.org/acme/contactbase,", "local-prefixes: [example.org/acme/contactbase]"},
 		"README.md":                             {acme.Repository + "/actions/", "(https://example.org/acme/contactbase/releases/latest)"},
 		"clients/go/README.md":                  {"go get " + acme.GoModule + "/clients/go@latest\n", "=../contactbase/clients/go "},

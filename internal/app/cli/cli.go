@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log"
 	"os"
@@ -20,23 +19,25 @@ import (
 	"contactbase/cmd"
 	"contactbase/internal/app"
 	"contactbase/internal/audit"
+	"contactbase/internal/extension"
 	"contactbase/internal/replica"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/upgrade"
 )
 
-// Main runs the program and ends the process. pb_public in public holds the files served at all other paths.
-func Main(version string, public fs.FS) {
-	setUmask()
-	tuneGC()
-	if err := run(version, public, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "contactbase:", err)
-		os.Exit(exitCode(err))
-	}
+// Program is the command line over PocketBase, before the command runs.
+type Program struct {
+	Base   *pocketbase.PocketBase
+	args   []string
+	config *config
+	serve  *cobra.Command
+	app    *app.App
+	copied *replica.Replica // nil for none
 }
 
-// exitCode returns 3 if another machine has taken over: a supervisor that restarts the program makes it the standby.
-func exitCode(err error) int {
+// ExitCode returns the exit code for an error of the program, 3 if another machine has taken over: a supervisor that
+// restarts the program makes it the standby.
+func ExitCode(err error) int {
 	if errors.Is(err, replica.ErrFenced) {
 		return 3
 	}
@@ -55,13 +56,15 @@ func tuneGC() {
 	}
 }
 
-// run reads the settings and runs the command that args name.
-func run(version string, public fs.FS, args []string) error {
+// New reads the settings and assembles the commands for the arguments. It opens nothing. The public files are served
+// at all paths that have no route.
+func New(version string, public fs.FS, args []string) (*Program, error) {
+	setUmask()
+	tuneGC()
 	config, err := newConfig(version, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // shared by both pools of a database, once the flags are read
 	pb := config.open(func(path string) (*dbx.DB, error) { return connect()(path) })
 	// it expects another driver (see ADR 28), and warns where commands print JSON
@@ -74,20 +77,26 @@ func run(version string, public fs.FS, args []string) error {
 		given = nil // an incomplete command line
 	}
 	if err := config.parse(pb.RootCmd, serve, given); err != nil {
-		return err
+		return nil, err
 	}
 	if copied, err = config.openReplica(pb.DataDir()); err != nil {
-		return err
+		return nil, err
 	}
 	log.SetOutput(safehttp.Quiet(os.Stderr))
-	files, err := fs.Sub(public, "pb_public")
-	if err != nil {
-		return err
-	}
-	a := app.New(pb, config.app(files, folder, copied))
+	a := app.New(pb, config.app(public, folder, copied))
 	a.BindWorkers()
 	addCommands(pb.RootCmd, serve, a, config, copied)
-	return execute(pb, args, copied)
+	pb.App = extension.Record(pb.App) // all of our own hooks are bound
+	return &Program{pb, args, config, serve, a, copied}, nil
+}
+
+// Execute runs the command that the arguments name.
+func (p *Program) Execute() error {
+	defer p.config.cleanUp()
+	addSettings(p.Base.RootCmd, p.serve.PersistentFlags())
+	addShell(p.Base.RootCmd)
+	shortenHelp(p.Base.RootCmd)
+	return execute(p.Base, p.args, p.copied)
 }
 
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
@@ -111,7 +120,4 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewHealthCommand(c.settings.Value("http")),
 		cmd.NewDemoCommand(a),
 	)
-	addSettings(root, serve.PersistentFlags())
-	addShell(root)
-	shortenHelp(root)
 }

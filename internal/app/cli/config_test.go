@@ -96,10 +96,10 @@ func TestBounds(t *testing.T) {
 
 func TestExitCode(t *testing.T) {
 	t.Parallel()
-	if got := exitCode(fmt.Errorf("serving: %w", replica.ErrFenced)); got != 3 {
+	if got := ExitCode(fmt.Errorf("serving: %w", replica.ErrFenced)); got != 3 {
 		t.Errorf("a server that lost its lease exits with %d", got)
 	}
-	if got := exitCode(errors.New("anything else")); got != 1 {
+	if got := ExitCode(errors.New("anything else")); got != 1 {
 		t.Errorf("a failure exits with %d", got)
 	}
 }
