@@ -12,8 +12,6 @@ import (
 	"contactbase/internal/tenant"
 )
 
-var allPermissions = []string{string(credential.ContactsRead), string(credential.ContactsWrite)}
-
 var keyColumns = []string{"id", "tenant", "name", "prefix", "permissions", "expires", "revoked", "lastUsed"}
 
 // NewKeyCommand returns the command that manages API keys.
@@ -32,7 +30,7 @@ func keyCreate(app core.App) *cobra.Command {
 		Annotations: using("maxKeys"),
 		Example:     "  contactbase key create Acme --name website --permission contacts:read",
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
-			if err := oneOf("permission", allPermissions, permissions...); err != nil {
+			if err := oneOf("permission", allPermissions(), permissions...); err != nil {
 				return err
 			}
 			values := map[string]any{"tenant": t.Id, "name": name, "permissions": permissions}
@@ -51,10 +49,18 @@ func keyCreate(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
-	command.Flags().StringSliceVar(&permissions, "permission", nil, alternatives(allPermissions)+"; both by default")
-	choices(command, "permission", allPermissions)
+	command.Flags().StringSliceVar(&permissions, "permission", nil, alternatives(allPermissions())+
+		"; contacts:read and contacts:write by default")
+	choices(command, "permission", allPermissions())
 	command.Flags().StringVar(&expires, "expires", "", "when the key expires, as an RFC 3339 time")
 	return command
+}
+
+func allPermissions() (names []string) {
+	for _, permission := range credential.Permissions {
+		names = append(names, string(permission))
+	}
+	return names
 }
 
 // expiry reads the flag --expires.

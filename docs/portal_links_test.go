@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// portalSnippets are the programs that run the snippets of the guide, with the arguments BASE, TOKEN and TENANT
+// portalSnippets are the programs that run the snippets of the guide, with the arguments BASE, KEY and TENANT
 // of the environment.
 var portalSnippets = map[string]struct {
 	command       []string
@@ -22,11 +22,11 @@ var portalSnippets = map[string]struct {
 	"go": {
 		[]string{"go", "run"}, "main.go",
 		"package main\n\nimport (\n\t\"bytes\"\n\t\"context\"\n\t\"encoding/json\"\n\t\"fmt\"\n\t\"net/http\"\n\t\"net/url\"\n\t\"os\"\n)\n\n",
-		"\nfunc main() {\n\tfmt.Println(portalLink(context.Background(), os.Getenv(\"BASE\"), os.Getenv(\"TOKEN\"), os.Getenv(\"TENANT\"), \"Ada\"))\n}\n",
+		"\nfunc main() {\n\tfmt.Println(portalLink(context.Background(), os.Getenv(\"BASE\"), os.Getenv(\"KEY\"), os.Getenv(\"TENANT\"), \"Ada\"))\n}\n",
 	},
 	"ts": {
 		[]string{"node"}, "link.mjs", "",
-		"console.log(await portalLink(process.env.BASE, process.env.TOKEN, process.env.TENANT, \"Ada\"));\n",
+		"console.log(await portalLink(process.env.BASE, process.env.KEY, process.env.TENANT, \"Ada\"));\n",
 	},
 }
 
@@ -38,7 +38,8 @@ func TestPortalLinkSnippets(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	base := testkit.Serve(t, app)
-	token, tenant := testkit.SuperuserToken(t, app), testkit.Tenant(t, app, "Acme")
+	tenant := testkit.Tenant(t, app, "Acme")
+	key := testkit.Key(t, app, tenant, "portal:link-admin")
 	guide, err := os.ReadFile("portal-links.md")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestPortalLinkSnippets(t *testing.T) {
 				t.Fatal(err)
 			}
 			command := exec.CommandContext(t.Context(), s.command[0], append(s.command[1:], file)...)
-			command.Env = append(os.Environ(), "BASE="+base, "TOKEN="+token, "TENANT="+tenant)
+			command.Env = append(os.Environ(), "BASE="+base, "KEY="+key, "TENANT="+tenant)
 			out, err := command.CombinedOutput()
 			link := regexp.MustCompile(`/portal/#token=([\w.-]+)`).FindSubmatch(out)
 			if err != nil || link == nil {

@@ -21,6 +21,16 @@ func bindCredentials(app core.App) {
 	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
 	app.OnRecordCreateRequest(credential.CollectionName).BindFunc(refusePastExpiry)
 	app.OnRecordUpdateRequest(credential.CollectionName).BindFunc(refusePastExpiry)
+	app.OnRecordCreateRequest(credential.CollectionName).BindFunc(guardPermissions)
+	app.OnRecordUpdateRequest(credential.CollectionName).BindFunc(guardPermissions)
+}
+
+// guardPermissions keeps a portal link, which ends, from making a key that creates portal links.
+func guardPermissions(e *core.RecordRequestEvent) error {
+	if isLink(e.Auth) && (credential.IsGuarded(e.Record) || credential.IsGuarded(e.Record.Original())) {
+		return e.ForbiddenError(credential.ErrGuarded.Message, nil)
+	}
+	return e.Next()
 }
 
 // mintKey overwrites a hash and a last use that a client sent: only this program generates keys and sees their use.

@@ -32,9 +32,12 @@ var shippedIndexes = map[string][]string{
 		"idx_deliveries_line", "idx_deliveries_retried",
 	},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
-	"tenant_members":    {"idx_tenant_members_email", "idx_tenant_members_tenant"},
-	"audit_log":         {"idx_audit_log_tenant", "idx_audit_log_created"},
-	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
+	"tenant_members": {
+		"idx_tenant_members_email", "idx_tenant_members_tenant",
+		"idx_tenant_members_invitation", "idx_tenant_members_key",
+	},
+	"audit_log":        {"idx_audit_log_tenant", "idx_audit_log_created"},
+	"inbound_requests": {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }
 
 // bindSchemaGuard protects the shipped schema from mistakes in the dashboard; admins may still add fields and

@@ -17,7 +17,13 @@ func bindMembers(app core.App) {
 	app.OnRecordCreate(member.CollectionName).BindFunc(completeMember)
 	app.OnRecordUpdate(member.CollectionName).BindFunc(completeMember)
 	app.OnRecordValidate(member.CollectionName).BindFunc(validateOwned)
-	app.OnRecordCreateRequest(member.CollectionName).BindFunc(concealTaken)
+	app.OnRecordCreateRequest(member.CollectionName).BindFunc(createMember)
+	app.OnRecordUpdateRequest(member.CollectionName).BindFunc(updateMember)
+	app.OnRecordConfirmPasswordResetRequest(member.CollectionName).
+		BindFunc(func(e *core.RecordConfirmPasswordResetRequestEvent) error {
+			member.SetAccepted(e.Record)
+			return e.Next()
+		})
 	app.OnRecordAuthRequest(member.CollectionName).BindFunc(onlyServed)
 	app.OnMailerRecordAuthAlertSend().BindFunc(onlyWithServer)
 	newSignInLimit().bind(app)
@@ -32,6 +38,34 @@ func completeMember(e *core.RecordEvent) error {
 	e.Record.SetEmailVisibility(true)
 	if e.Record.GetString("notify") == "" {
 		e.Record.Set("notify", member.NotifyImmediately)
+	}
+	return e.Next()
+}
+
+// createMember gives a new member who comes without a password a random one, which nobody knows: an invitation lets the
+// member choose one.
+func createMember(e *core.RecordRequestEvent) error {
+	restore(e.Record, member.ProgramFields...)
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil {
+		return unreadable(e, err)
+	}
+	isEmpty := func(name string) bool { return sent[name] == nil || sent[name] == "" }
+	if isEmpty("password") && isEmpty("passwordConfirm") {
+		e.Record.SetRandomPassword()
+	}
+	return concealTaken(e)
+}
+
+// updateMember notes that a member has chosen a password.
+func updateMember(e *core.RecordRequestEvent) error {
+	restore(e.Record, member.ProgramFields...)
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil {
+		return unreadable(e, err)
+	}
+	if password, ok := sent["password"].(string); ok && password != "" && e.Auth != nil && e.Auth.Id == e.Record.Id {
+		member.SetAccepted(e.Record)
 	}
 	return e.Next()
 }

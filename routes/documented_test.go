@@ -33,7 +33,7 @@ func TestRoutesAreDocumented(t *testing.T) {
 	s := &server{}
 	routed := map[string]bool{}
 	for prefix, routes := range map[string][]route.Route{
-		apiPrefix: s.apiRoutes(), inboundPrefix: s.inboundRoutes(), adminPrefix: integrations.Routes(route.Config{}, nil, nil),
+		apiPrefix: s.apiRoutes(), inboundPrefix: s.inboundRoutes(), adminPrefix: integrations.Routes(route.Config{}, integrations.Shared{}),
 	} {
 		for _, r := range routes {
 			routed[r.Method+" "+prefix+r.Path] = true

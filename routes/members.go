@@ -3,6 +3,7 @@ package routes
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -25,6 +26,9 @@ func (s *server) account() *hook.Handler[*core.RequestEvent] {
 		Id:       accountMiddlewareID,
 		Priority: order.AccountKnown,
 		Func: func(e *core.RequestEvent) error {
+			if member.HasEnded(e.Auth, time.Now()) {
+				e.Auth = nil
+			}
 			if e.Auth != nil {
 				e.App = audit.As(e.App, audit.ActorOf(e.Auth))
 			}

@@ -40,7 +40,8 @@ type group struct {
 // tables and headers.
 var (
 	saneRequestID   = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
-	holdsCredential = regexp.MustCompile(credential.KeyPrefix + "|" + credential.TokenPrefix)
+	holdsCredential = regexp.MustCompile(
+		credential.KeyPrefix + "|" + credential.TokenPrefix + "|" + credential.InvitationPrefix)
 )
 
 // request is the begin and the end of each request. It gives every response below our prefixes a request id and every
@@ -273,6 +274,16 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error
 		return nil, limited
 	}
 	return nil, err
+}
+
+// keyOf returns the identity of the key in a request that people send, too: nil if it has no key. Like a key, the token
+// of somebody who is signed in may be a bearer token.
+func (s *server) keyOf(e *core.RequestEvent) (*credential.Identity, error) {
+	key := apiKey(e.Request.Header)
+	if e.Request.Header.Get("X-API-Key") == "" && !strings.HasPrefix(key, credential.KeyPrefix) {
+		return nil, nil
+	}
+	return s.authenticate(e)
 }
 
 // apiKey returns the request's key; X-API-Key takes precedence.

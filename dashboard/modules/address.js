@@ -24,15 +24,19 @@ function shellQuote(text) {
 const sampleContact = { name: "Ada Lovelace", email: "ada@example.com", phone: "+44 20 7946 0001" };
 
 /**
- * A first call that works as pasted: it writes where the key may, and reads otherwise.
+ * A first call that works as pasted: it writes where the key may, and otherwise reads, or creates a portal link.
  *
  * @param {string} key
  * @param {Permission[]} [permissions]
+ * @param {string} [tenant] of the key
  */
-function keyCurl(key, permissions = []) {
+function keyCurl(key, permissions = [], tenant = "") {
     const contacts = siteAddress() + "/api/ext/v1/contacts";
     const mayWrite = !permissions.length || permissions.includes("contacts:write");
     const credential = `-H ${shellQuote("X-API-Key: " + key)}`;
+    if (permissions.length && permissions.every((permission) => permission.startsWith("portal:"))) {
+        return `curl -sS ${credential} -X POST ${shellQuote(siteAddress() + "/api/integrations/tenants/" + tenant + "/portal-link")}`;
+    }
     if (!mayWrite) {
         return `curl -sS ${credential} ${shellQuote(contacts + "?limit=10")}`;
     }

@@ -1,7 +1,7 @@
 // The audit log: who changed what, and when.
 
 /** @type {Record<ActorKind, string>} */
-const actorKinds = { superuser: "Superuser", member: "Member", link: "Portal link", command: "Command line", system: "Contactbase" };
+const actorKinds = { superuser: "Superuser", member: "Member", link: "Portal link", key: "API key", command: "Command line", system: "Contactbase" };
 
 /** @type {Record<AuditAction, State>} */
 const auditActions = {

@@ -1,7 +1,35 @@
 // API keys: list, create, rotate, revoke.
 
 /** @type {Record<Permission, string>} */
-const permissionNames = { "contacts:read": "Read", "contacts:write": "Write" };
+const permissionNames = { "contacts:read": "Read", "contacts:write": "Write", "portal:link": "Portal links", "portal:link-admin": "Portal links of admins" };
+
+/** @type {Permission[]} */
+const defaultPermissions = ["contacts:read", "contacts:write"];
+
+/**
+ * The permissions that somebody may grant: a portal link, which ends, makes no key that creates portal links.
+ *
+ * @returns {[Permission, string][]}
+ */
+function grantedPermissions() {
+    return [
+        ["contacts:read", "Read contacts"],
+        ["contacts:write", "Create and update contacts"],
+        ...(member()?.link ? [] : /** @type {[Permission, string][]} */ ([
+            ["portal:link", "Create portal links of viewers"],
+            ["portal:link-admin", "Create portal links of viewers and admins"],
+        ])),
+    ];
+}
+
+/**
+ * Whether only somebody who has signed in may change or rotate the key.
+ *
+ * @param {ApiKey} key
+ */
+function isGuarded({ permissions }) {
+    return permissions?.some((permission) => !defaultPermissions.includes(permission));
+}
 
 /** How long before it expires a key asks to be rotated, in milliseconds. */
 const soon = 14 * 24 * 60 * 60 * 1000;
@@ -57,13 +85,13 @@ function keysPage() {
 }
 
 /**
- * No permission chosen means both.
+ * No permission chosen means reading and writing contacts.
  *
  * @param {Permission[]} permissions
  */
 function permissionLabel(permissions) {
-    const chosen = permissions?.length ? permissions : /** @type {Permission[]} */ (Object.keys(permissionNames));
-    return chosen.map((permission) => permissionNames[permission]).join(" and ").replace(" and W", " and w");
+    const chosen = permissions?.length ? permissions : defaultPermissions;
+    return chosen.map((permission, index) => (index ? permissionNames[permission].toLowerCase() : permissionNames[permission])).join(", ").replace("Read, write", "Read and write");
 }
 
 /** @param {ApiKey} key */
@@ -82,7 +110,7 @@ function keyActions(key) {
         t.i({ className: "ri-bar-chart-2-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Calls"),
     );
-    if (key.revoked) {
+    if (key.revoked || (member()?.link && isGuarded(key))) {
         return t.div({ className: "integrations-buttons" }, calls);
     }
     const active = keyState(key).text === "Active"; // an expired key cannot be rotated
@@ -99,14 +127,14 @@ function keyActions(key) {
 /** @param {string} [tenant] */
 function newKey(tenant = "") {
     /** @type {{ tenant: string, name: string, permissions: Permission[], expires: string }} */
-    const data = store({ tenant: tenant || onlyTenant(), name: "", permissions: ["contacts:read", "contacts:write"], expires: "" });
+    const data = store({ tenant: tenant || onlyTenant(), name: "", permissions: [...defaultPermissions], expires: "" });
     openForm({
         title: "New API key",
         submit: "Create key",
         content: () => [
             tenantField(data),
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where the key is used, for example: nightly import." }),
-            checkboxesField("Permissions", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and update contacts"]]),
+            checkboxesField("Permissions", data, "permissions", grantedPermissions(), { help: "A key for portal links opens the portal of its tenant: see Portal links in the documentation." }),
             expiresField(data),
         ],
         run: async () => {

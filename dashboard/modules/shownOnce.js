@@ -113,7 +113,7 @@ function secretWindow(found) {
                 title: "Your new API key",
                 parts: [
                     copyBlock("API key", found.key, { autofocus: true }),
-                    trialCommand(keyCurl(found.key, found.permissions)),
+                    trialCommand(keyCurl(found.key, found.permissions, found.tenant)),
                 ],
             };
         case "webhooks":

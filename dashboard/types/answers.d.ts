@@ -60,7 +60,7 @@ interface DuplicateGroup {
     contacts: Contact[]; // the oldest
 }
 
-type ActorKind = "superuser" | "member" | "link" | "command" | "system";
+type ActorKind = "superuser" | "member" | "link" | "key" | "command" | "system";
 
 type AuditAction =
     | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
@@ -202,6 +202,7 @@ interface Counts {
     keys: number;
     webhooks: number;
     inbound: number;
+    members: number; // without links
     storedBytes: number;
     storedLimit: number;
     state: "open" | "frozen" | "arriving";

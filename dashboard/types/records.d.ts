@@ -27,6 +27,8 @@ interface Member {
     email: string;
     notify: "immediately" | "daily" | "never" | "";
     link: boolean;
+    accepted: boolean; // whether they have ever chosen a password
+    invitedUntil: string; // when the invitation ends
     expand?: { tenant?: Tenant };
 }
 
@@ -35,13 +37,13 @@ interface OfTenant {
     expand?: { tenant?: Tenant };
 }
 
-type Permission = "contacts:read" | "contacts:write";
+type Permission = "contacts:read" | "contacts:write" | "portal:link" | "portal:link-admin";
 
 interface ApiKey extends OfTenant {
     id: string;
     name: string;
     prefix: string;
-    permissions: Permission[]; // none for all
+    permissions: Permission[]; // none for reading and writing contacts
     expires: string;
     revoked: string;
     lastUsed: string;

@@ -16,6 +16,7 @@ const (
 	Superuser Kind = "superuser"
 	Member    Kind = "member"
 	Link      Kind = "link"    // someone with a portal link
+	Key       Kind = "key"     // a program with an API key
 	Command   Kind = "command" // someone at the command line
 	System    Kind = "system"  // the program by itself
 )
@@ -23,8 +24,8 @@ const (
 // Actor is who does something.
 type Actor struct {
 	Kind Kind
-	ID   string // of the record of a superuser, a member or a link, "" for none
-	Name string // for people, as it was at that time; "" for none
+	ID   string // of the record of a superuser, a member, a link or a key, "" for none
+	Name string // of a person or a key, as it was at that time; "" for none
 }
 
 // ActorOf returns the actor that a request authenticates as.

@@ -15,6 +15,7 @@ var shownAs = map[string]string{
 	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "",
 	"hash": "", "previousSecret": "", "previousSecretUntil": "", "olderSecrets": "",
 	"emailVisibility": "", "memberOwned": "",
+	"invitationHash": "invitation", "invitationMailed": "", "invitedUntil": "", "accepted": "", "key": "",
 }
 
 // Set returns the names of the fields of a new record that have a value, in alphabetical order, without

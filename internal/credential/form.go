@@ -1,4 +1,4 @@
-// Package credential owns API keys and inbound tokens. It mints them, recognises a mistyped or leaked one without a
+// Package credential owns API keys, inbound tokens and the form of invitations. It mints them, recognises a mistyped or leaked one without a
 // look-up, and finds what a key permits.
 package credential
 
@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// The prefixes of the two kinds of credential. Secret scanners recognise them.
+// The prefixes of the kinds of credential. Secret scanners recognise them.
 const (
-	KeyPrefix   = "cmk_"
-	TokenPrefix = "cmi_"
+	KeyPrefix        = "cmk_"
+	TokenPrefix      = "cmi_"
+	InvitationPrefix = "cmv_"
 )
 
 const (
@@ -72,9 +73,9 @@ func checksum(s string) string {
 	return string(out[:])
 }
 
-// pattern finds keys and tokens in mistyped paths, queries and logged headers, however often the underscore
+// pattern finds credentials in mistyped paths, queries and logged headers, however often the underscore
 // is percent-encoded.
-var pattern = regexp.MustCompile(`cm[ik](?:_|%(?:25)*5[fF])[0-9A-Za-z]+`)
+var pattern = regexp.MustCompile(`cm[ikv](?:_|%(?:25)*5[fF])[0-9A-Za-z]+`)
 
-// Redact replaces keys and tokens in a text for a log.
+// Redact replaces credentials in a text for a log.
 func Redact(text string) string { return pattern.ReplaceAllString(text, "[redacted]") }

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -13,11 +14,28 @@ const CollectionName = "api_keys"
 // Permission is what a key may do.
 type Permission string
 
-// The permissions of a key. A key that names none has both.
+// The permissions of a key. A key that names none reads and writes contacts.
 const (
 	ContactsRead  Permission = "contacts:read"
 	ContactsWrite Permission = "contacts:write"
+
+	PortalLink      Permission = "portal:link"       // creates portal links of viewers
+	PortalLinkAdmin Permission = "portal:link-admin" // creates portal links of viewers and admins
 )
+
+// Permissions are all permissions.
+var Permissions = []Permission{ContactsRead, ContactsWrite, PortalLink, PortalLinkAdmin}
+
+// byDefault are the permissions of a key that names none.
+var byDefault = []Permission{ContactsRead, ContactsWrite}
+
+// IsGuarded reports whether a key's record has a permission that no key has by default. Only people who have signed in
+// grant such a permission, and change or rotate a key that has it.
+func IsGuarded(record *core.Record) bool {
+	return slices.ContainsFunc(record.GetStringSlice("permissions"), func(name string) bool {
+		return !slices.Contains(byDefault, Permission(name))
+	})
+}
 
 // mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start
 // with @ are not fields: they are neither stored nor sent.

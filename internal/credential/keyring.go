@@ -31,7 +31,10 @@ type Identity struct {
 
 // Allows reports whether the key has the permission.
 func (i *Identity) Allows(p Permission) bool {
-	return len(i.permissions) == 0 || slices.Contains(i.permissions, p)
+	if len(i.permissions) == 0 {
+		return slices.Contains(byDefault, p)
+	}
+	return slices.Contains(i.permissions, p)
 }
 
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Clients do not learn which.

@@ -23,7 +23,12 @@ type Rotation struct {
 	// how long the old key keeps working. In hours, because too large a time.Duration would overflow to a few minutes
 	OverlapHours int
 	Expires      *time.Time // when the new key expires: the zero value for never, nil for when the old one does
+	Unguarded    bool       // refuse a key that IsGuarded
 }
+
+// ErrGuarded means that a portal link may not give, change or rotate the permissions of IsGuarded.
+var ErrGuarded = fault.New(fault.MissingPermission, "A portal link may not grant the permissions "+
+	"portal:link and portal:link-admin, or change or rotate a key that has one. Sign in as an admin of the tenant.")
 
 // Rotate creates a successor with the same permissions as the key with this id, which expires after the overlap
 // (immediately for 0), or earlier if it would anyway. The error is sql.ErrNoRows if there is no such key, and a
@@ -40,6 +45,9 @@ func Rotate(app core.App, id string, r Rotation, now time.Time) (successor *Key,
 		record, err := tx.FindRecordById(CollectionName, id)
 		if err != nil {
 			return err
+		}
+		if r.Unguarded && IsGuarded(record) {
+			return ErrGuarded
 		}
 		old := KeyOf(record)
 		if err := old.checkActive(now); err != nil {

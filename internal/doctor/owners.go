@@ -34,6 +34,7 @@ var furtherOwnerships = []ownership{
 	{table: "_importContacts", column: "contact", owner: "contacts"},
 	{table: "_idempotency", column: "inboundRequest", owner: "inbound_requests", shared: true},
 	{table: "_keptCalls", column: "key", owner: "api_keys", shared: true},            // or of no key
+	{table: "tenant_members", column: "key", owner: "api_keys", shared: true},        // or of no link that a key made
 	{table: "_moves", column: "tenant", owner: "tenants", where: "state = 'frozen'"}, // one that arrives is not there yet
 	{table: "_externalAuths", column: "recordRef", owner: "tenant_members", where: ofMembers},
 	{table: "_mfas", column: "recordRef", owner: "tenant_members", where: ofMembers},

@@ -35,8 +35,10 @@ const (
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
 	InUse                Code = "in_use"
 	KeyNotActive         Code = "key_not_active"
+	AlreadyAccepted      Code = "already_accepted"
 	TooManyRotations     Code = "too_many_rotations"
-	CursorExpired        Code = "cursor_expired"         // 410
+	CursorExpired        Code = "cursor_expired" // 410
+	InvitationExpired    Code = "invitation_expired"
 	PreconditionFailed   Code = "precondition_failed"    // 412
 	PayloadTooLarge      Code = "payload_too_large"      // 413
 	UnsupportedMediaType Code = "unsupported_media_type" // 415

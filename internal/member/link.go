@@ -3,12 +3,13 @@ package member
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -31,6 +32,8 @@ type LinkOptions struct {
 	Role     string        // RoleAdmin or RoleViewer
 	Name     string        // shown in the portal and in the list of members, such as that of the CRM's user
 	Duration time.Duration // between MinLinkDuration and MaxLinkDuration
+
+	Key *credential.Identity // of the key that creates it, with which it ends; nil for none
 }
 
 // Link opens a tenant's portal without a password until it expires. It is a member record of its own, so that
@@ -42,7 +45,33 @@ type Link struct {
 	Expires time.Time
 }
 
-// NewLink creates a portal link. The error is sql.ErrNoRows if the tenant does not exist, or that of tenant.Writable.
+// HasEnded reports whether an authenticated record is that of a link whose time, or whose key, has ended. Its token may
+// be valid for longer: the key may have been given an earlier end. record may be nil.
+func HasEnded(record *core.Record, now time.Time) bool {
+	if !Is(record) || !IsLink(record) {
+		return false
+	}
+	expires := record.GetDateTime("expires")
+	return !expires.IsZero() && !now.Before(expires.Time())
+}
+
+// PermitKey checks the tenant's API access, and that a key may create links with the role; "" is any role.
+func PermitKey(key *credential.Identity, role string) error {
+	switch {
+	case !key.APIEnabled:
+		return tenant.ErrNotEnabled
+	case key.Allows(credential.PortalLinkAdmin), role != RoleAdmin && key.Allows(credential.PortalLink):
+		return nil
+	case role == RoleAdmin && key.Allows(credential.PortalLink):
+		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(credential.PortalLinkAdmin)+
+			". With "+string(credential.PortalLink)+", it creates links of the role viewer.")
+	default:
+		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(credential.PortalLink)+".")
+	}
+}
+
+// NewLink creates a portal link. The error is sql.ErrNoRows if the tenant does not exist, or that of tenant.Writable,
+// or of PermitKey, or credential.ErrInvalidKey.
 func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) (*Link, error) {
 	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {
@@ -55,14 +84,21 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 	record.Set("name", options.Name)
 	record.Set("link", true)
 	record.Set("notify", NotifyNever) // nobody reads its address
-	record.Set("expires", now.Add(options.Duration))
+	if options.Key != nil {
+		record.Set("key", options.Key.KeyID)
+	}
 	record.SetEmail(record.Id + "@" + linkDomain)
 	record.SetVerified(true)
 	record.SetRandomPassword()
+	var expires time.Time
 	err = app.RunInTransaction(func(tx core.App) error {
 		if _, err := tx.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 			return err
 		}
+		if expires, err = options.expires(sqlite.ReaderOf(tx), now); err != nil {
+			return err
+		}
+		record.Set("expires", expires)
 		if err := tenant.Writable(sqlite.ReaderOf(tx), tenantID); err != nil {
 			return err
 		}
@@ -71,17 +107,30 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 	if err != nil {
 		return nil, fmt.Errorf("creating a portal link of the tenant %q: %w", tenantID, err)
 	}
-	token, err := record.NewStaticAuthToken(options.Duration)
+	token, err := record.NewStaticAuthToken(expires.Sub(now))
 	if err != nil {
 		return nil, fmt.Errorf("creating the token of a portal link: %w", err)
 	}
 	return &Link{
-		ID: record.Id, Token: token, URL: linkAddress(app, token), Expires: record.GetDateTime("expires").Time(),
+		ID: record.Id, Token: token, URL: portalAddress(app) + "#token=" + token, Expires: record.GetDateTime("expires").Time(),
 	}, nil
 }
 
-func linkAddress(app core.App, token string) string {
-	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/portal/#token=" + token
+// expires returns when a link that is created now ends: at the latest with its key. It repeats the checks of the key in
+// the transaction that creates the link: the key may have ended while the request waited.
+func (o *LinkOptions) expires(tx sqlite.Reader, now time.Time) (time.Time, error) {
+	expires := now.Add(o.Duration)
+	if o.Key == nil {
+		return expires, nil
+	}
+	present, err := o.Key.Confirm(tx, now)
+	if err != nil {
+		return expires, err
+	}
+	if end := present.Expires(); !end.IsZero() && end.Before(expires) {
+		expires = end
+	}
+	return expires, PermitKey(present, o.Role)
 }
 
 // RevokeLinks ends all portal links of a tenant, and returns how many there were. The error is sql.ErrNoRows if the

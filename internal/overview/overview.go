@@ -4,6 +4,7 @@ package overview
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -24,6 +25,7 @@ type Counts struct {
 	Keys     int    `json:"keys" db:"keys"`
 	Webhooks int    `json:"webhooks" db:"webhooks"`
 	Inbound  int    `json:"inbound" db:"inbound"`
+	Members  int    `json:"members" db:"members"` // without portal links
 
 	StoredBytes int64 `json:"storedBytes" db:"storedBytes"` // of inbound requests and remembered responses
 	StoredLimit int64 `json:"storedLimit" db:"-"`
@@ -42,6 +44,7 @@ func Tenants(app core.App, ids []string) ([]Counts, error) {
 				countOf("api_keys") + " AS [[keys]], " +
 				countOf("webhooks") + " AS [[webhooks]], " +
 				countOf("inbound_webhooks") + " AS [[inbound]], " +
+				countOf("tenant_members", "[[link]] = 0") + " AS [[members]], " +
 				"COALESCE((SELECT [[bytes]] FROM {{_stored}} WHERE [[tenant]] = {:tenant}), 0) AS [[storedBytes]], " +
 				"COALESCE(NULLIF(" + tenant.StateSQL("{:tenant}") + ", ''), 'open') AS [[state]]",
 		).Bind(dbx.Params{"tenant": id, "cap": countCap}).One(&counts)
@@ -72,10 +75,11 @@ func UsageOf(app core.App, tenantID string) (*Usage, error) {
 	return &Usage{StoredBytes: stored, StoredLimit: quota.Limit, ImportBytes: imported, ImportLimit: imports.Quota}, err
 }
 
-// countOf returns the query that counts the rows of {:tenant} in a table up to {:cap}. The index on the tenant
-// is enough for it.
-func countOf(table string) string {
-	return "(SELECT COUNT(*) FROM (SELECT 1 FROM {{" + table + "}} WHERE [[tenant]] = {:tenant} LIMIT {:cap}))"
+// countOf returns the query that counts the rows of {:tenant} in a table, those that fulfil the conditions, up to
+// {:cap}. Without conditions, the index on the tenant is enough for it.
+func countOf(table string, conditions ...string) string {
+	where := strings.Join(append([]string{"[[tenant]] = {:tenant}"}, conditions...), " AND ")
+	return "(SELECT COUNT(*) FROM (SELECT 1 FROM {{" + table + "}} WHERE " + where + " LIMIT {:cap}))"
 }
 
 // shown returns a stored time in the format of the API, or nil for "".

@@ -17,6 +17,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
 	"contactbase/routes/envelope"
@@ -92,7 +93,10 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	rotation := credential.Rotation{OverlapHours: input.OverlapHours}
+	rotation := credential.Rotation{
+		OverlapHours: input.OverlapHours,
+		Unguarded:    member.Is(e.Auth) && member.IsLink(e.Auth),
+	}
 	if len(input.Expires) > 0 {
 		rotation.Expires = &time.Time{} // null is never
 		if err := json.Unmarshal(input.Expires, rotation.Expires); err != nil {

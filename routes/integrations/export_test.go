@@ -9,11 +9,18 @@ type Scope struct {
 // Name is a place where a request names a record.
 type Name struct{ In, Name, Table string }
 
-// Scopes returns the scopes of all routes below /api/integrations.
+// Scopes returns the scopes of all routes below /api/integrations, without those for guests.
 func Scopes() (all []Scope) {
 	for _, r := range (&server{}).routes() {
-		s := Scope{Method: r.Method, Path: r.Path, Role: r.Scope.(scope).role}
-		for _, n := range r.Scope.(scope).names {
+		of, ok := r.Scope.(scope)
+		if keyed, isKeyed := r.Scope.(orKey); isKeyed {
+			of, ok = keyed.scope, true
+		}
+		if !ok { // for guests
+			continue
+		}
+		s := Scope{Method: r.Method, Path: r.Path, Role: of.role}
+		for _, n := range of.names {
 			s.Names = append(s.Names, Name{string(n.in), n.name, n.table})
 		}
 		all = append(all, s)

@@ -185,7 +185,7 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly), format, func(to io.Writer) error {
-		_, err := sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, format, to)
+		_, err := sheet.Export(e.Request.Context(), e.App, s.Lists, owner.Id, query, format, to)
 		return err
 	})
 }

@@ -4,15 +4,21 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/audit"
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/routes/envelope"
+	"contactbase/routes/limit"
 )
 
 // maxLinkName is the longest name of a portal link, in characters.
@@ -30,6 +36,7 @@ func (s *server) createPortalLink(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	options.Key = callerOf(e)
 	link, err := member.NewLink(e.App, e.Request.PathValue("id"), options, time.Now())
 	if err != nil {
 		return err
@@ -42,6 +49,53 @@ func (s *server) revokePortalLinks(e *core.RequestEvent) error {
 	// a client that has gone meanwhile still wants all links to end
 	revoked, err := member.RevokeLinks(context.WithoutCancel(e.Request.Context()), e.App, e.Request.PathValue("id"))
 	return envelope.WriteResult(e, map[string]int{"count": revoked}, err)
+}
+
+// orKey also admits a key that may create portal links, for its own tenant.
+type orKey struct {
+	scope
+	of func(*core.RequestEvent) (*credential.Identity, error)
+}
+
+const callerKey = "contactbaseLinkingKey"
+
+// callerOf returns the key that orKey has admitted, nil for a person.
+func callerOf(e *core.RequestEvent) *credential.Identity {
+	caller, _ := e.Get(callerKey).(*credential.Identity)
+	return caller
+}
+
+// Admit implements route.Scope. It checks a key in the order of the REST API.
+func (o orKey) Admit(limits *limit.Limits) []*hook.Handler[*core.RequestEvent] {
+	people := o.scope.Admit(limits)
+	admitPeople := people[0].Func
+	people[0].Func = func(e *core.RequestEvent) error {
+		caller, err := o.of(e)
+		if err != nil {
+			return err
+		}
+		if caller == nil {
+			return admitPeople(e)
+		}
+		if err := member.PermitKey(caller, ""); err != nil {
+			return err
+		}
+		if err := limits.Spend(e, caller, 1); err != nil {
+			return err
+		}
+		if e.Request.PathValue("id") != caller.TenantID {
+			return errNoRecord
+		}
+		name, err := sqlite.Value[string](sqlite.Direct(e.App.ConcurrentDB()),
+			"SELECT `name` FROM `api_keys` WHERE `id` = ?", caller.KeyID)
+		if err != nil {
+			return fmt.Errorf("reading the name of a key: %w", err)
+		}
+		e.App = audit.As(e.App, audit.Actor{Kind: audit.Key, ID: caller.KeyID, Name: name})
+		e.Set(callerKey, caller)
+		return e.Next()
+	}
+	return people
 }
 
 // readLinkOptions reads the body. It refuses unknown properties: a link that ignored a limit would allow more than

@@ -9,21 +9,32 @@ import (
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
+	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
+	"contactbase/routes/limit"
 	"contactbase/routes/route"
 )
+
+// Shared is what these routes share with those of integrators.
+type Shared struct {
+	Lists  *list.Reader
+	Limits *limit.Limits
+	Merge  func(*core.RequestEvent) error // merges contacts of a tenant
+	// KeyOf returns the identity of the API key in a request, nil if it has none, or an error if the key is invalid.
+	KeyOf func(*core.RequestEvent) (*credential.Identity, error)
+}
 
 // server holds what the routes share.
 type server struct {
 	route.Config
-	lists *list.Reader
-	merge func(*core.RequestEvent) error // merges contacts of a tenant
+	Shared
+	mailer *member.Mailer
 }
 
 // Routes returns the routes of superusers and members.
-func Routes(config route.Config, lists *list.Reader, merge func(*core.RequestEvent) error) []route.Route {
-	return (&server{config, lists, merge}).routes()
+func Routes(config route.Config, shared Shared) []route.Route {
+	return (&server{config, shared, member.NewMailer()}).routes()
 }
 
 // The tables of the records that members may name.
@@ -37,6 +48,7 @@ const (
 	deliveriesTable = "deliveries"
 	eventsTable     = "events"
 	importsTable    = "_imports"
+	membersTable    = member.CollectionName
 )
 
 // routes is the route table.
@@ -84,6 +96,8 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))),
 		route.New("GET", "/overview", s.landing, viewers()),
 		route.New("GET", "/audit", s.listAudit, admins()),
+		route.New("POST", "/members/{id}/invitation", s.inviteMember, signedIn(admins(fromPath(membersTable)))),
+		route.New("POST", "/invitations/accept", s.acceptInvitation, route.Middlewares{}), // with its token
 		route.New("GET", "/replica", s.replicaStatus, superusers),
 	}, s.tenantRoutes(superusers)...)
 }
@@ -95,8 +109,8 @@ func (s *server) tenantRoutes(superusers scope) []route.Route {
 		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates,
 			limited("duplicates", viewers(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/contacts/{contact}/merge",
-			route.WithCurrentFields(s.merge), limited("merge", admins(fromPath(tenantsTable)))),
-		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers),
+			route.WithCurrentFields(s.Merge), limited("merge", admins(fromPath(tenantsTable)))),
+		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, orKey{superusers, s.KeyOf}),
 		route.New("DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers),
 	}
 }

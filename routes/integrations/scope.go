@@ -28,6 +28,7 @@ type scope struct {
 	names   []reference // what a request names; none if the handler answers for the tenant of tenantOf
 	streams bool        // whether the handler reads the body as it arrives
 	costly  string      // the kind of a costly request, which has a limit of its own; "" for any other
+	noLinks bool        // whether members must have signed in themselves
 }
 
 // reference is a place where a request names a record, by its id. If a member calls, the record must belong to
@@ -61,6 +62,12 @@ func limited(kind string, s scope) scope {
 	return s
 }
 
+// signedIn refuses portal links, whatever their role.
+func signedIn(s scope) scope {
+	s.noLinks = true
+	return s
+}
+
 func fromPath(table string) reference        { return reference{inPath, "id", table} }
 func fromQuery(name, table string) reference { return reference{inQuery, name, table} }
 func fromBody(name, table string) reference  { return reference{inBody, name, table} }
@@ -71,6 +78,7 @@ var (
 		"Sign in as a superuser or as a member of the tenant, and send the token in the Authorization header.")
 	errNotSuperuser = fault.New(fault.Forbidden, "Only a superuser may do this.")
 	errNotAdmin     = fault.New(fault.MissingPermission, "Only members with the role admin may do this.")
+	errLink         = fault.New(fault.MissingPermission, "A portal link may not do this. Sign in with a password.")
 )
 
 // tenantOf returns the tenant of the member who calls, or "" for a superuser.
@@ -107,6 +115,8 @@ func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 		return errNotSuperuser
 	case s.role == member.RoleAdmin && !member.IsAdmin(e.Auth):
 		return errNotAdmin
+	case s.noLinks && member.IsLink(e.Auth):
+		return errLink
 	}
 	if s.costly != "" {
 		if err := limits.Try(e.Request.Context(), e.Auth, s.costly); err != nil {

@@ -50,6 +50,8 @@ func confirmToken(e *core.RequestEvent) error {
 	}
 	present, err := e.App.FindAuthRecordByToken(token, core.TokenTypeAuth)
 	switch {
+	case err == nil && member.HasEnded(present, time.Now()):
+		return errNotSignedIn
 	case err == nil && member.Is(present) && !member.IsAdmin(present):
 		return errNotAdmin
 	case err == nil:

@@ -27,6 +27,7 @@ const (
 	refusedRate = 30  // refused authentications per client address
 	memberRate  = 300 // requests per member or portal link
 	tryRate     = 20  // costly requests of one kind, such as pings, per member or portal link
+	inviteRate  = 20  // invitations per tenant, whoever sends them
 
 	memberBurst  = 100
 	inboundShare = 2  // an inbound webhook's burst is half of its rate: shops send all of a bulk edit at once
@@ -39,6 +40,7 @@ const (
 // Limits limits requests with the generic cell rate algorithm (GCRA).
 type Limits struct {
 	refused              *throttled.GCRARateLimiterCtx
+	invitations          *throttled.GCRARateLimiterCtx
 	inbound              throttled.GCRAStoreCtx
 	keys, members, tries *pair
 }
@@ -46,9 +48,10 @@ type Limits struct {
 // New returns limits whose clock never goes back.
 func New(now func() time.Time) *Limits {
 	return &Limits{
-		refused: newLimiter(newStore(now), Refused),
-		inbound: newStore(now),
-		keys:    newPair(now), members: newPair(now), tries: newPair(now),
+		refused:     newLimiter(newStore(now), Refused),
+		invitations: newLimiter(newStore(now), Rate{inviteRate, inviteRate}),
+		inbound:     newStore(now),
+		keys:        newPair(now), members: newPair(now), tries: newPair(now),
 	}
 }
 
@@ -151,6 +154,18 @@ func (l *Limits) Receive(e *core.RequestEvent, webhookID string, rateLimit int) 
 	}
 	if limited {
 		return rateLimited("This inbound webhook has received too many requests.", result.RetryAfter)
+	}
+	return nil
+}
+
+// Invite counts an invitation of a tenant's member.
+func (l *Limits) Invite(ctx context.Context, tenantID string) error {
+	limited, result, err := l.invitations.RateLimitCtx(ctx, tenantID, 1)
+	if err != nil {
+		return fmt.Errorf("counting an invitation: %w", err)
+	}
+	if limited {
+		return rateLimited("Too many members of this tenant were invited.", result.RetryAfter)
 	}
 	return nil
 }

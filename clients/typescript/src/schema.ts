@@ -1938,6 +1938,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/members/{id}/invitation": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite a member to choose a password
+         * @description Mails the member a link with which to choose a password. Where no mail is set up, the answer has the link as `url`:
+         *     pass it on. The link works once, for 72 hours. A newer invitation, a new address, role or password of the member, or
+         *     the member's deletion ends it.
+         *
+         *     Only members who have never chosen a password can be invited; others use *Forgot your password?*. Members with the
+         *     role `admin` may call it for their tenant, but not with a portal link. A tenant has 20 invitations a minute.
+         */
+        post: operations["inviteMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation
+         * @description Sets the password that an invited member has chosen, with the token of the invitation. The portal's page behind the
+         *     link calls it. Afterwards, the member signs in.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/tenants/{id}/portal-link": {
         parameters: {
             query?: never;
@@ -1965,6 +2031,10 @@ export interface paths {
          * @description Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
          *     customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
          *     [Portal links](/docs/portal-links).
+         *
+         *     A key of the tenant with the permission `portal:link` creates links of the role `viewer`, and one with
+         *     `portal:link-admin` links of both roles. The call counts for the limit of the key. When the key ends, its links end
+         *     with it.
          */
         post: operations["createPortalLink"];
         delete?: never;
@@ -2418,8 +2488,10 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+         *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
          *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
          *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
+         *     | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -2430,7 +2502,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2910,6 +2982,8 @@ export interface components {
             keys: number;
             webhooks: number;
             inbound: number;
+            /** @description Without portal links. */
+            members: number;
             /** @description Stored inbound requests and remembered responses, in bytes. */
             storedBytes: number;
             /** @description The quota for them, in bytes. The oldest are deleted first. */
@@ -2981,12 +3055,12 @@ export interface components {
             /** @description The ID of the tenant; empty for the sign-in of a superuser. The tenant may be deleted. */
             tenant: string;
             /**
-             * @description `link` is someone with a portal link, `command` someone at the server's command line, and `system` the program
-             *     itself.
+             * @description `link` is someone with a portal link, `key` a program that creates portal links with an API key, `command`
+             *     someone at the server's command line, and `system` the program itself.
              * @enum {string}
              */
-            actorKind: "superuser" | "member" | "link" | "command" | "system";
-            /** @description The ID of the superuser, member or link; empty for `command` and `system`. */
+            actorKind: "superuser" | "member" | "link" | "key" | "command" | "system";
+            /** @description The ID of the superuser, member, link or key; empty for `command` and `system`. */
             actor: string;
             /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
             actorName: string;
@@ -3356,6 +3430,21 @@ export interface components {
              * @default 3600
              */
             expiresIn: number;
+        };
+        InvitationResponse: {
+            data: {
+                /** @description Whether the mail server accepted the mail. */
+                sent: boolean;
+                /** @description The address with which the member chooses a password. Only where no mail is set up. */
+                url?: string;
+                expires: components["schemas"]["Time"];
+            };
+        };
+        AcceptInvitationRequest: {
+            /** @description What follows `#/invitation/` in the link. */
+            token: string;
+            /** @description The password that the member chooses, of 8 to 71 characters unless an admin has set other rules. */
+            password: string;
         };
         PortalLinkResponse: {
             data: {
@@ -4315,9 +4404,69 @@ export interface components {
         };
         /**
          * @description `forbidden`: the token belongs neither to a superuser nor to a member of a tenant. `insufficient_permission`: the
-         *     member has the role `viewer`. `feature_not_enabled`: without API access, members of a tenant only read.
+         *     member has the role `viewer`, or a portal link may not do this. `feature_not_enabled`: without API access, members of a tenant only read.
          */
         MemberForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `unauthorized`: the auth token is missing, invalid or expired. `invalid_api_key`: the key is unknown, malformed,
+         *     revoked or expired.
+         */
+        PortalLinkUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `forbidden`: the token does not belong to a superuser. `insufficient_permission`: the key has neither `portal:link`
+         *     nor `portal:link-admin`, or only `portal:link` for a link of the role `admin`. `feature_not_enabled`: API access is not
+         *     enabled for the tenant of the key.
+         */
+        PortalLinkForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `already_accepted`: the member has already chosen a password. Nothing was changed. */
+        AlreadyAccepted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `invitation_expired`: the token is unknown, or the invitation was used, replaced, or has expired. */
+        InvitationExpired: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
+         */
+        InvitationInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -7656,6 +7805,88 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    inviteMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitation. `sent` is false without `url` if the mail server did not accept the mail: call it again later. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            409: components["responses"]["AlreadyAccepted"];
+            413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptInvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description The password is set. The invitation has ended. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvitationInvalid"];
+            408: components["responses"]["PlainRequestTimeout"];
+            410: components["responses"]["InvitationExpired"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     createPortalLink: {
         parameters: {
             query?: never;
@@ -7693,8 +7924,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["PortalLinkInvalid"];
-            401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            401: components["responses"]["PortalLinkUnauthorized"];
+            403: components["responses"]["PortalLinkForbidden"];
             404: components["responses"]["RecordNotFound"];
             408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];

@@ -47,6 +47,7 @@ const (
 
 // Defines values for ErrorCode.
 const (
+	ErrorCodeAlreadyAccepted        ErrorCode = "already_accepted"
 	ErrorCodeBatchFailed            ErrorCode = "batch_failed"
 	ErrorCodeCursorExpired          ErrorCode = "cursor_expired"
 	ErrorCodeFeatureNotEnabled      ErrorCode = "feature_not_enabled"
@@ -62,6 +63,7 @@ const (
 	ErrorCodeInvalidParameter       ErrorCode = "invalid_parameter"
 	ErrorCodeInvalidSignature       ErrorCode = "invalid_signature"
 	ErrorCodeInvalidToken           ErrorCode = "invalid_token"
+	ErrorCodeInvitationExpired      ErrorCode = "invitation_expired"
 	ErrorCodeKeyNotActive           ErrorCode = "key_not_active"
 	ErrorCodeMappingTooCostly       ErrorCode = "mapping_too_costly"
 	ErrorCodeMethodNotAllowed       ErrorCode = "method_not_allowed"
@@ -159,8 +161,10 @@ type BatchError struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
+	// | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -381,8 +385,10 @@ type EntityTag = string
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 // | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 // | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
+// | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 // | 413 | `payload_too_large` | Send less at once |
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -414,8 +420,10 @@ type ErrorDetail struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
+	// | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |

@@ -1,0 +1,85 @@
+package integrations
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/audit"
+	"contactbase/internal/fault"
+	"contactbase/internal/member"
+	"contactbase/internal/stamp"
+	"contactbase/routes/envelope"
+)
+
+// invitationResponse says whether an invitation was mailed. Without a mail server, it has the address to pass on.
+type invitationResponse struct {
+	Sent    bool   `json:"sent"`
+	URL     string `json:"url,omitempty"`
+	Expires string `json:"expires"`
+}
+
+func (s *server) inviteMember(e *core.RequestEvent) error {
+	record, err := e.App.FindRecordById(member.CollectionName, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if member.IsLink(record) {
+		return sql.ErrNoRows
+	}
+	if err := s.Limits.Invite(e.Request.Context(), member.TenantOf(record)); err != nil {
+		return err
+	}
+	mails := e.App.Settings().SMTP.Enabled
+	invitation, err := member.Invite(e.App, record.Id, mails, time.Now())
+	if err != nil {
+		return err
+	}
+	response := invitationResponse{Expires: stamp.Shown(invitation.Expires)}
+	if !mails {
+		response.URL = invitation.URL
+		return envelope.WriteData(e, response)
+	}
+	if err := s.mailer.Send(e.Request.Context(), e.App, invitation); err != nil {
+		e.App.Logger().Error("cannot send an invitation", "member", record.Id, "error", err)
+	} else {
+		response.Sent = true
+	}
+	return envelope.WriteData(e, response)
+}
+
+// maxAcceptBody is the largest body with a token and a password, in bytes.
+const maxAcceptBody = 4 << 10
+
+// acceptInvitation sets the password that an invited member has chosen. A wrong token counts as a failed authentication
+// of the client's address.
+func (s *server) acceptInvitation(e *core.RequestEvent) error {
+	var token, password string
+	_, object, err := envelope.ReadJSON(e, maxAcceptBody)
+	if err != nil {
+		return err
+	}
+	faults := envelope.ReadProperties(object,
+		envelope.Property{Name: "token", Required: true, Rule: "must be a string", Read: envelope.As(&token)},
+		envelope.Property{Name: "password", Required: true, Rule: "must be a string", Read: envelope.As(&password)})
+	if len(faults) > 0 {
+		return fault.InvalidRequest(faults)
+	}
+	invited, err := member.FindInvited(e.App, token, time.Now())
+	if ended := (*fault.Error)(nil); errors.As(err, &ended) {
+		if limited := s.Limits.Refuse(e); limited != nil {
+			return limited
+		}
+	}
+	if err != nil {
+		return err
+	}
+	e.App = audit.As(e.App, audit.ActorOf(invited))
+	if err := member.Accept(e.App, invited, password, time.Now()); err != nil {
+		return err
+	}
+	return e.NoContent(http.StatusNoContent)
+}
