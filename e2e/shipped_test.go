@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -90,6 +89,39 @@ func compileTypeScript(c *shipped, sources map[string]string) {
 	c.run(c.source+"/node_modules/.bin/tsc", "--project", ".")
 }
 
+// debianPython is the interpreter that Debian's programs use.
+const debianPython = "/usr/bin/python3"
+
+func shippedPython(t *testing.T) *shipped {
+	python := debianPython
+	if _, err := os.Stat(python); err != nil {
+		if python, err = exec.LookPath("python3"); err != nil {
+			lack(t, "there is no python3 here")
+		}
+	}
+	source, err := filepath.Abs("../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shipped{
+		t: t, source: source, folder: t.TempDir(), language: "python", creator: "testdata/creator/creator.py", compile: compilePython,
+		env:     append(testEnv(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1"),
+		wrap:    func(snippets []string) string { return strings.Join(snippets, "\n") },
+		program: func(_ *shipped, name string) []string { return []string{python, "-W", "error", name + ".py"} },
+	}
+}
+
+// compilePython also runs the client's own tests.
+func compilePython(c *shipped, sources map[string]string) {
+	for name, source := range sources {
+		c.write(name+".py", source)
+	}
+	tests := c.command(c.source, c.program(c, "")[0], "-m", "unittest", "discover", "-t", ".", "-s", "tests")
+	if out, err := tests.CombinedOutput(); err != nil {
+		c.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // lift removes the matches of the pattern from the texts, and returns the matches and the rest.
 func lift(texts []string, pattern *regexp.Regexp) (lifted []string, rest string) {
 	for _, text := range texts {
@@ -176,25 +208,13 @@ func (c *shipped) start(t *testing.T, name string, env ...string) *process {
 	return launch(t, command)
 }
 
-// addContactField adds a custom field to contacts, like an admin in the dashboard.
-func (c *client) addContactField(field string) {
-	c.t.Helper()
-	const path = "/api/collections/contacts"
-	collection := c.expect(http.StatusOK, http.MethodGet, path, "").json()
-	fields, err := json.Marshal(append(collection["fields"].([]any), json.RawMessage(field)))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.expect(http.StatusOK, http.MethodPatch, path, `{"fields":`+string(fields)+`}`)
-}
-
 // The shipped clients do what their READMEs show, and lose nothing when the server is killed.
 func TestShippedClients(t *testing.T) {
 	t.Parallel()
-	for name, client := range map[string]func(*testing.T) *shipped{"Go": shippedGo, "TypeScript": shippedTypeScript} {
+	for name, client := range map[string]func(*testing.T) *shipped{"Go": shippedGo, "TypeScript": shippedTypeScript, "Python": shippedPython} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "Go" {
+			if name == "TypeScript" {
 				testenv.Long(t, "installs the TypeScript client with npm; its own tests run it, too")
 			}
 			c := client(t)
@@ -217,8 +237,11 @@ func TestShippedClients(t *testing.T) {
 
 // environment returns the expression for an environment variable.
 func (c *shipped) environment(name string) string {
-	if c.language == "go" {
+	switch c.language {
+	case "go":
 		return `os.Getenv("` + name + `")`
+	case "python":
+		return `os.environ["` + name + `"]`
 	}
 	return "process.env." + name + "!"
 }
@@ -229,17 +252,16 @@ func checkReadme(t *testing.T, c *shipped, receiver string) {
 	i, tenant, key := newKey(t)
 	s := i.serve()
 	admin, integrator := s.signIn(), s.client(key)
-	admin.addContactField(`{"name":"newsletter","type":"bool"}`)
 	const secret = "correct horse battery"
 	p := c.start(t, "readme", "BASE="+s.base, "CONTACTBASE_KEY="+key, "CONTACTBASE_WEBHOOK_SECRET="+secret)
 	for _, text := range []string{
-		"created Ada Lovelace\n", "updated Analytical Engines true\n", "item 0 updated", "item 1 failed", "validation_failed", "found Ada Lovelace\n",
+		"created Ada Lovelace\n", "updated Analytical Engines +442079460001\n", "item 0 updated", "item 1 failed", "validation_failed", "found Ada Lovelace\n",
 		"refused 400 invalid_email ", "created Alan Turing\n", "left Navy for Yale\n",
 	} {
 		p.await(text)
 	}
 	stored := integrator.expect(http.StatusOK, http.MethodGet, contactsPath, "").String()
-	for _, text := range []string{`"email":null`, `"newsletter":true`, `"company":"Yale"`, `"externalId":"crm-1906"`} {
+	for _, text := range []string{`"email":null`, `"phone":"+442079460001"`, `"company":"Yale"`, `"externalId":"crm-1906"`} {
 		if !strings.Contains(stored, text) {
 			t.Errorf("%s is not among %s", text, stored)
 		}

@@ -1,5 +1,5 @@
 // Package reference turns the OpenAPI document into the content of the API reference: operations with their
-// parameters, bodies and answers, and examples with curl and with the Go and TypeScript clients.
+// parameters, bodies and answers, and examples with curl and with the Go, TypeScript and Python clients.
 package reference
 
 import (

@@ -21,9 +21,12 @@ var shown = map[string][]string{
 	"getKeyActivity":     {"period"},
 }
 
-// samples returns the request with curl and, if they have the operation, with the two clients.
+// samples returns the request with curl and, if they have the operation, with the clients.
 func (r request) samples() []Sample {
-	all := []Sample{{"curl", "curl", r.curl()}, {"go", "Go", r.goSample()}, {"ts", "TypeScript", r.typeScript()}}
+	all := []Sample{
+		{"curl", "curl", r.curl()}, {"go", "Go", r.goSample()},
+		{"ts", "TypeScript", r.typeScript()}, {"python", "Python", r.python()},
+	}
 	return slices.DeleteFunc(all, func(s Sample) bool { return s.Code == "" })
 }
 

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -180,6 +181,59 @@ func TestTypeScriptSamples(t *testing.T) {
 	}
 }
 
+// Each Python example sends the request that the document describes. Those of receivers are only compiled.
+func TestPythonSamples(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3 here")
+	}
+	client, err := filepath.Abs("../../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived := make(chan sent, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		arrived <- sent{Method: r.Method, URI: r.URL.EscapedPath() + "?" + r.URL.Query().Encode(), Key: token, ContentType: r.Header.Get("Content-Type"), Body: decoded(text)}
+		body := `{"data":[],"hasMore":false,"cursor":"c"}`
+		if r.Method != "GET" || strings.HasPrefix(r.URL.Path, "/api/ext/v1/contacts/") {
+			body = `{"data":{"id":"a","name":"b","count":1,"results":[]}}`
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	defer server.Close()
+	for _, r := range requests() {
+		code := r.python()
+		if code == "" {
+			continue
+		}
+		if r.isWebhook {
+			code = "compile(" + strconv.Quote(code) + ", 'receiver', 'exec')"
+		}
+		command := exec.CommandContext(t.Context(), python, "-c", strings.ReplaceAll(code, Base, server.URL))
+		command.Env = append(os.Environ(), "CONTACTBASE_KEY=the key", "PYTHONPATH="+client, "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s\n%s", r.id(), err, out, code)
+		}
+		if r.isWebhook {
+			continue
+		}
+		got, want := <-arrived, r.expected(t)
+		target, err := url.Parse(want.URI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.URI = target.EscapedPath() + "?" + target.Query().Encode(); r.id() == "listEvents" {
+			want.URI = strings.Replace(want.URI, "&types", "&limit=1000&types", 1) // its pages are as large as possible
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s sends\n%+v, not\n%+v", r.id(), got, want)
+		}
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -194,11 +248,13 @@ func write(t *testing.T, path, text string) {
 func TestClientsAreShown(t *testing.T) {
 	t.Parallel()
 	for _, r := range requests() {
-		usesGo, usesTypeScript := r.goSample() != "", r.typeScript() != ""
-		if isTheirs := r.isWebhook || r.access() == "API key"; usesGo != isTheirs || usesTypeScript != isTheirs {
-			t.Errorf("%s: the client is used in Go (%v), in TypeScript (%v), and an API key calls it (%v)", r.id(), usesGo, usesTypeScript, isTheirs)
+		isTheirs := r.isWebhook || r.access() == "API key"
+		for language, sample := range map[string]string{"Go": r.goSample(), "TypeScript": r.typeScript(), "Python": r.python()} {
+			if uses := sample != ""; uses != isTheirs {
+				t.Errorf("%s: the client is used in %s (%v), and an API key calls it (%v)", r.id(), language, uses, isTheirs)
+			}
 		}
-		if text := r.goSample() + r.typeScript(); regexp.MustCompile(`[({, ]\{[\w-]+\}[),}]`).MatchString(strings.ReplaceAll(text, "import {", "")) {
+		if text := r.goSample() + r.typeScript() + r.python(); regexp.MustCompile(`[({, ]\{[\w-]+\}[),}]`).MatchString(strings.ReplaceAll(text, "import {", "")) {
 			t.Errorf("%s has a place without a value:\n%s", r.id(), text)
 		}
 	}

@@ -1,0 +1,24 @@
+"""Client of the Contactbase API: contacts, and the feed of their events.
+
+``contactbase.webhook`` verifies the events that an installation sends. The client uses only the standard library.
+"""
+
+from ._client import Contactbase
+from ._contacts import BatchItem, BatchOutcome, BatchResult, Contact, Contacts, Filter
+from ._errors import ContactbaseError, FieldError
+from ._events import Event, Events, Feed
+
+__all__ = [
+    "BatchItem",
+    "BatchOutcome",
+    "BatchResult",
+    "Contact",
+    "Contactbase",
+    "ContactbaseError",
+    "Contacts",
+    "Event",
+    "Events",
+    "Feed",
+    "FieldError",
+    "Filter",
+]
