@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+
+	"contactbase/clients"
 )
 
 //go:embed *.md
@@ -89,9 +91,12 @@ var chapters = sync.OnceValue(func() []chapter {
 	return all
 })
 
-// Render returns the HTML of a page, and false if there is no such page.
-func Render(name string) ([]byte, bool) {
+// Render returns the HTML of a page, and false if there is no such page. It names the clients of the installation.
+func Render(name string, served clients.Names) ([]byte, bool) {
 	page, found := rendered()[name]
+	if name == clientsPage {
+		page = []byte(served.In(string(page)))
+	}
 	return page, found
 }
 
@@ -134,13 +139,29 @@ func guide(name string) Page {
 		panic("docs: " + err.Error())
 	}
 	title, body := markdown(source, siteLink(name))
-	if name == "errors-and-limits" {
+	switch name {
+	case errorsPage:
 		body = anchored(body)
+	case clientsPage:
+		body = linked(body)
 	}
 	// the guides are our own, so that their HTML is trusted
 	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(body))}
 	page.Sections = page.sections()
 	return page
+}
+
+// clientsPage is the guide that names the clients which the installation serves.
+const clientsPage = "clients"
+
+// linked makes links of the names of the clients, which pip also follows.
+func linked(body string) string {
+	names := clients.NamesFor("")
+	for _, name := range []string{names.NPM, names.Go, names.Python} {
+		code := "<code>" + name + "</code>"
+		body = strings.Replace(body, code, `<a href="clients/`+name+`">`+code+"</a>", 1)
+	}
+	return body
 }
 
 // siteLink returns a function that returns the target of a link on the page with that name. Links in guides are

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/clients"
 	"contactbase/docs/reference"
 )
 
@@ -25,7 +26,7 @@ func TestSearchIndex(t *testing.T) {
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(target.Path, "docs"), "/")
 		pages[name], found[s.Heading] = true, true
-		page, isPage := Render(name)
+		page, isPage := Render(name, clients.NamesFor(""))
 		if !isPage || target.Fragment != "" && !strings.Contains(string(page), `id="`+target.Fragment+`"`) {
 			t.Errorf("%q leads nowhere", s.Address)
 		}

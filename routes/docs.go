@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/api"
+	"contactbase/clients"
 	"contactbase/docs"
 )
 
@@ -53,17 +54,41 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		e.Response.Header().Set("Cache-Control", "no-cache")
 		return e.Next()
 	})
-	group.GET("", showDocs).Bind(apis.Gzip())
+	served := clients.NamesFor(s.Version)
+	show := func(e *core.RequestEvent) error { return showDocs(e, served) }
+	group.GET("", show).Bind(apis.Gzip())
 	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "../docs") })
-	group.GET("/{name}", showDocs).Bind(apis.Gzip())
+	group.GET("/{name}", show).Bind(apis.Gzip())
 	group.GET("/search.json", func(e *core.RequestEvent) error {
 		return e.Blob(http.StatusOK, "application/json", docs.SearchIndex())
 	}).Bind(apis.Gzip())
 	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
+	group.GET("/clients/{name}", serveClients(served))
 }
 
-func showDocs(e *core.RequestEvent) error {
-	page, found := docs.Render(e.Request.PathValue("name"))
+// serveClients serves the clients as packages, which are made when the first one is downloaded.
+func serveClients(served clients.Names) func(*core.RequestEvent) error {
+	packed := sync.OnceValues(func() (map[string][]byte, error) { return clients.Pack(served) })
+	return func(e *core.RequestEvent) error {
+		all, err := packed()
+		if err != nil {
+			return err
+		}
+		name := e.Request.PathValue("name")
+		content, found := all[name]
+		if !found {
+			return e.NotFoundError("This page does not exist.", nil)
+		}
+		kind := "application/zip"
+		if strings.HasSuffix(name, ".tgz") {
+			kind = "application/gzip"
+		}
+		return e.Blob(http.StatusOK, kind, content)
+	}
+}
+
+func showDocs(e *core.RequestEvent, served clients.Names) error {
+	page, found := docs.Render(e.Request.PathValue("name"), served)
 	if !found {
 		return e.NotFoundError("This page does not exist.", nil)
 	}

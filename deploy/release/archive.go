@@ -18,7 +18,7 @@ import (
 // indirectly.
 var papers = []string{
 	"LICENSE", "*.md", ":!.*", ":!e2e", ":!internal", "api/openapi.yaml", "docs/site/assets",
-	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "clients/go", "clients/typescript",
+	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "clients/go", "clients/python", "clients/typescript",
 }
 
 // listPapers returns the files that come with the program, by their paths in the sources.

@@ -92,7 +92,7 @@ if (document.activeElement === input && input.value) { // somebody typed before 
 const sample = "https://crm.example.com";
 
 for (const code of document.querySelectorAll("article code")) {
-  if (code.closest(".samples") || /\/api\/|\/mcp|\/openapi/.test(code.textContent || "")) {
+  if (code.closest(".samples") || /\/api\/|\/mcp|\/openapi|\/docs\/clients/.test(code.textContent || "")) {
     code.textContent = (code.textContent || "").replaceAll(sample, root.replace(/\/$/, ""));
   }
 }

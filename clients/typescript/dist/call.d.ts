@@ -1,0 +1,31 @@
+import type { Client } from "openapi-fetch";
+import type { paths } from "./schema.js";
+/** Calls operations by their paths. Responses are read as JSON. */
+export type Api = Client<paths, "application/json">;
+/** Options of a call. */
+export interface CallOptions {
+    /** Ends the call, including delays between its attempts. */
+    signal?: AbortSignal;
+    /** Identifies the request in the log of the installation: 1 to 128 letters, digits and `._~:/+=@-`. */
+    requestId?: string;
+}
+/** Options of a call that writes. */
+export interface WriteOptions extends CallOptions {
+    /**
+     * For `create` and `batch`: the call takes effect once, even if several processes repeat it with this key within 24 hours.
+     * The key has 1 to 255 characters, such as the ID of an order. By default, each call has its own key.
+     */
+    idempotencyKey?: string;
+    /** For `update` and `upsert`: the call fails with `precondition_failed` if the contact's `etag` has changed. */
+    ifMatch?: string | undefined;
+    /** For `upsert`: the call fails with `precondition_failed` if the contact exists. */
+    onlyCreate?: boolean;
+}
+/** Returns the signal and the headers of the options. */
+export declare function init({ signal, requestId, idempotencyKey, ifMatch, onlyCreate }: WriteOptions): {
+    headers: Record<string, string>;
+    signal: AbortSignal;
+} | {
+    headers: Record<string, string>;
+    signal?: never;
+};

@@ -1,0 +1,97 @@
+/** The delays between two attempts, in milliseconds. */
+const firstPause = 250; // doubled with each try
+const longestPause = 8_000;
+const longestRetryAfter = 60_000; // who is told to wait longer is told so by the error
+/** Returns a function that retries a request until its response is final. */
+export function retrying(sending) {
+    const pause = sending.pause ?? sleep;
+    return async (request) => {
+        if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
+            request.headers.set("Idempotency-Key", crypto.randomUUID());
+        }
+        for (let attempt = 0;; attempt++) {
+            const last = attempt >= sending.maxRetries;
+            let milliseconds = backoff(attempt);
+            try {
+                const response = await send(sending, request);
+                const after = retryAfter(response) ?? 0;
+                if (last || after > longestRetryAfter || !(await isRepeatable(request, response)))
+                    return response;
+                if (after > 0)
+                    milliseconds = after + Math.random() * firstPause; // all who were told the same do not come at the same time
+            }
+            catch (error) {
+                if (last || request.signal.aborted || isFinal(request, codeOf(error)))
+                    throw error;
+            }
+            await pause(milliseconds, request.signal);
+        }
+    };
+}
+/** Makes one attempt. It reads the whole response, because the connection may break. */
+async function send({ fetch, timeout }, request) {
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
+    const response = await fetch(request.clone(), { signal });
+    const body = await response.text();
+    return new Response(body === "" ? null : body, response);
+}
+/** Reports whether a retry may succeed and is safe. */
+async function isRepeatable(request, response) {
+    switch (response.status) {
+        case 429:
+            return true;
+        case 503: // unreplicated is a write that is stored
+            return !isConditional(request) || !(await response.clone().text()).includes('"unreplicated"');
+        case 409:
+            return (await response.clone().text()).includes('"idempotency_key_in_use"');
+        case 502: // of a proxy, as 504
+        case 504:
+            return !isConditional(request);
+        default:
+            return false;
+    }
+}
+/**
+ * Reports whether the request is a conditional write. Without a response, the write may have been applied, unless there was no
+ * connection. A retry could then fail because of the first attempt.
+ */
+function isConditional(request) {
+    return request.headers.has("If-Match") || request.headers.has("If-None-Match");
+}
+/** Reports whether an attempt that failed with the code is the last: the certificate is invalid, or something may have been written. */
+function isFinal(request, code) {
+    const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code);
+    return /CERT|SIGNATURE/.test(code) || (isConditional(request) && !unconnected);
+}
+/** Returns the code that Node.js gives the cause of a failed fetch, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+function codeOf(error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
+/** Returns the delay after an attempt, counted from 0. It doubles with each attempt; up to half of it is random. */
+function backoff(attempt) {
+    const most = Math.min(firstPause * 2 ** attempt, longestPause);
+    return most / 2 + (Math.random() * most) / 2;
+}
+/** Returns the milliseconds in the response's Retry-After, if any. */
+export function retryAfter(response) {
+    const text = response.headers.get("Retry-After");
+    if (text === null)
+        return undefined;
+    const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+    return Number.isNaN(milliseconds) ? undefined : Math.max(milliseconds, 0);
+}
+function sleep(milliseconds, signal) {
+    return new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        const end = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        const timer = setTimeout(() => {
+            signal.removeEventListener("abort", end);
+            resolve();
+        }, milliseconds);
+        signal.addEventListener("abort", end, { once: true });
+    });
+}
