@@ -124,7 +124,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.sees("Choose at least one permission.")
 	b.click("Read contacts")
 	b.click("Create key")
-	b.sees("Name: Cannot be blank.")
+	b.sees("Cannot be blank.")
 	b.look("key-form-fault")
 	b.click("Cancel")
 	b.closed()

@@ -186,7 +186,7 @@ function poll(load, seconds = 3) {
         /** Loads again, after a load that is under way: that one may have begun before a change. */
         async again() {
             await running;
-            return run();
+            return stopped ? undefined : run();
         },
         stop() {
             stopped = true;

@@ -60,7 +60,7 @@ function contactHead(contact, gone) {
 }
 
 /** @param {ContactEvent} event */
-function contactDeliveries({ type, deliveries }) {
+function contactDeliveries({ deliveries }) {
     if (!deliveries.length) {
         return t.span({ className: "txt-hint" }, "sent to no webhook");
     }
@@ -69,8 +69,8 @@ function contactDeliveries({ type, deliveries }) {
         deliveries.map((delivery) => t.li(
             null,
             stateLabel(deliveryStates[delivery.status]),
-            t.a({ href: deliveriesPath(delivery.webhook) }, delivery.webhookName || receiverLabel({ url: delivery.webhookURL })),
-            actionButton("Details", "ri-search-eye-line", () => showDelivery({ ...delivery, type })),
+            t.a({ href: deliveriesPath(delivery.webhook) }, middleCut(delivery.webhookName || receiverLabel({ url: delivery.webhookURL }))),
+            actionButton("Details", "ri-search-eye-line", () => showDelivery(delivery.id)),
         )),
     );
 }

@@ -18,6 +18,7 @@
  * @property {string} contact
  * @property {string} from
  * @property {string} to
+ * @property {string} delivery the one whose window is open
  * @property {string[]} cursors of the pages before and of this one; none on the first
  * @property {string | null} next
  * @property {string[]} open the groups whose deliveries are all shown, by when they began
@@ -34,7 +35,7 @@ function deliveriesPage(route) {
     const data = store({
         rows: null,
         webhook: null,
-        ...fromAddress(route, { status: "", type: "", contact: "", from: "", to: "" }),
+        ...fromAddress(route, { status: "", type: "", contact: "", from: "", to: "", delivery: "" }),
         cursors: [],
         next: null,
         open: [],
@@ -62,6 +63,7 @@ function deliveriesPage(route) {
             ),
         ),
         load,
+        opened: () => openedRow(data, "delivery", showDelivery),
         content: () => [
             () => (data.webhook && data.health ? deliveriesHead(data.webhook, data.health) : null),
             foldedCharts(data),
@@ -77,8 +79,8 @@ function deliveriesPage(route) {
                     { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },
                     { name: "Status", cell: ({ status }) => stateLabel(deliveryStates[status]) },
                     { name: "Last response", className: "integrations-grows", cell: lastAnswer },
-                    { name: "Attempts", className: "integrations-number", cell: ({ attempts }) => String(attempts) },
-                    { name: "Next attempt", cell: (delivery) => () => nextAttempt(delivery, data.webhook) },
+                    { name: "Attempts", className: "integrations-number integrations-wide", cell: ({ attempts }) => String(attempts) },
+                    { name: "Next attempt", className: "integrations-roomy", cell: (delivery) => () => nextAttempt(delivery, data.webhook) },
                     { name: "Created", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],
@@ -98,7 +100,7 @@ const maxOpened = 200;
  * @param {DeliveriesData} data
  */
 async function loadDeliveries(webhookId, data) {
-    toAddress({ status: data.status, type: data.type, contact: data.contact, from: data.from, to: data.to });
+    toAddress({ status: data.status, type: data.type, contact: data.contact, from: data.from, to: data.to, delivery: data.delivery });
     const shown = JSON.stringify([data.status, data.type, data.contact, data.from, data.to, data.cursors, data.open]);
     /** @param {import("pocketbase").SendOptions["query"]} more */
     const list = (more) => sendIntegrations("GET", "/deliveries", {
@@ -137,10 +139,10 @@ async function loadDeliveries(webhookId, data) {
 }
 
 /**
- * Whether new rows would move the one whose buttons are below the pointer: a click must not hit another delivery.
+ * Whether new rows would move the one whose buttons are below the pointer: a click must not hit another row.
  *
- * @param {DeliveryRow[] | null} shown
- * @param {DeliveryRow[]} rows
+ * @param {{ id: string }[] | null} shown
+ * @param {{ id: string }[]} rows
  */
 function movesAimedAt(shown, rows) {
     const id = /** @type {HTMLElement | null} */ (document.querySelector(".integrations-table tr:has(.integrations-actions:hover)"))?.dataset.id;

@@ -5,42 +5,47 @@
 /**
  * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.
  *
- * @param {DeliverySummary} delivery
+ * @param {string} id
+ * @param {() => unknown} [onclose]
  */
-function showDelivery(delivery) {
+function showDelivery(id, onclose) {
     /** @type {{ delivery: DeliveryDetails | null, attempts: Attempt[] | null, fault: string }} */
     const state = store({ delivery: null, attempts: null, fault: "" });
     async function load() {
         try {
             const [details, attempts] = await Promise.all([
-                callIntegrations("GET", `/deliveries/${delivery.id}`),
-                callIntegrations("GET", `/deliveries/${delivery.id}/attempts`),
+                callIntegrations("GET", `/deliveries/${id}`),
+                callIntegrations("GET", `/deliveries/${id}/attempts`),
             ]);
             keep(state, "attempts", attempts);
             keep(state, "delivery", details);
             state.fault = "";
         } catch (error) {
-            state.fault = errorText(error);
+            state.fault = isNotFound(error) ? "This delivery no longer exists." : errorText(error);
         }
     }
     const polling = poll(load, 2);
     openDialog({
-        title: eventKinds[delivery.type] || delivery.type,
+        title: () => (state.delivery ? eventKinds[state.delivery.type] || state.delivery.type : "Delivery"),
         drawer: true,
-        onclose: polling.stop,
+        onclose: () => {
+            polling.stop();
+            onclose?.();
+        },
         content: [
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
             () => {
                 const { delivery: details, attempts } = state;
-                return details && attempts
-                    ? deliveryParts(details, attempts)
-                    : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
+                if (details && attempts) {
+                    return deliveryParts(details, attempts);
+                }
+                return state.fault ? null : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             },
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
             forEditors(t.button(
-                { type: "button", className: "btn expanded", onclick: () => redeliver({ ...delivery, ...state.delivery }, polling.again) },
+                { type: "button", className: "btn expanded", disabled: () => !state.delivery, onclick: () => state.delivery && redeliver(state.delivery, polling.again) },
                 t.span({ className: "txt" }, "Redeliver"),
             )),
         ],
@@ -56,7 +61,8 @@ function deliveryParts(details, attempts) {
         t.div(
             { className: "integrations-attempt-summary m-b-sm" },
             stateLabel(deliveryStates[details.status]),
-            t.code(null, details.id),
+            copyableId(details.id),
+            t.a({ href: eventPath(details.event) }, "Event"),
             details.contact && details.type !== "contact.deleted"
                 ? t.a({ href: contactPath(details.contact) }, details.contactName || "Open contact")
                 : null,

@@ -48,7 +48,7 @@ function deliveryActions(delivery, data) {
     return t.div(
         { className: "integrations-buttons" },
         alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
-        iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
+        iconButton("Details", "ri-search-eye-line", () => openRow(data, "delivery", delivery.id, showDelivery)),
         forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
     );
 }

@@ -30,7 +30,7 @@ function returnFocus() {
  * Opens a window and returns a function that closes it.
  *
  * @param {object} dialog
- * @param {string} dialog.title
+ * @param {string | (() => string)} dialog.title
  * @param {Child} dialog.content
  * @param {(close: () => unknown) => Child} [dialog.footer]
  * @param {DialogSize} [dialog.size]
@@ -169,6 +169,7 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
                 noValidate: true,
                 onsubmit: async (event) => {
                     event.preventDefault();
+                    const form = event.currentTarget;
                     if (state.busy || !ready()) {
                         return;
                     }
@@ -178,8 +179,10 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
                         await run();
                         close();
                     } catch (error) {
-                        state.fault = errorText(error);
-                        app.checkApiError(error, false); // marks the fields
+                        if (hasNoSession(error)) {
+                            app.checkApiError(error, false); // leads to the login
+                        }
+                        state.fault = showFieldFaults(form, error) ? "" : errorText(error);
                     }
                     state.busy = false;
                 },

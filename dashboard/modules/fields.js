@@ -82,7 +82,7 @@ function selectField(label, data, name, options, { help, onchange, ...attributes
  */
 function checkboxesField(legend, data, name, options, { help, onchange } = {}) {
     return t.fieldset(
-        { className: "integrations-fieldset" },
+        { className: "integrations-fieldset", name },
         t.legend(null, legend),
         options.map(([value, text]) => {
             const id = fieldId();
@@ -187,7 +187,7 @@ function onlyTenant() {
 /** @param {{ tenant: string }} data */
 function chosenTenant({ tenant }) {
     if (!tenant) {
-        throw new Error("Choose a tenant.");
+        throw fieldFault("tenant", "Choose a tenant.");
     }
     return tenant;
 }

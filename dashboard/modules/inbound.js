@@ -86,9 +86,9 @@ function inboundPage() {
                     )),
                 columns: [
                     { name: "Name", className: "integrations-grows", cell: inboundName },
-                    { name: "Tenant", className: "integrations-shrinks", cell: tenantCell },
-                    { name: "Access", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
-                    { name: "Mapping", cell: ({ mapping }) => mappingLabel(mapping) },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
+                    { name: "Access", className: "integrations-wide", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
+                    { name: "Mapping", className: "integrations-wide", cell: ({ mapping }) => mappingLabel(mapping) },
                     { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
                     { name: "Status", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
                     { className: "integrations-actions", cell: inboundActions },
@@ -101,7 +101,7 @@ function inboundPage() {
 
 /** @param {InboundWebhook} inbound */
 function inboundName({ name, prefix }) {
-    return t.span({ className: "integrations-ellipsis", title: name }, t.strong(null, name), " ", t.code(null, prefix + "…"));
+    return t.div({ className: "integrations-named" }, t.strong(null, middleCut(name)), t.code(null, prefix + "…"));
 }
 
 /** @param {Mapping | null} mapping */
@@ -343,7 +343,7 @@ function chosenMapping(data) {
     try {
         return JSON.parse(data.mapping || "null");
     } catch {
-        throw new Error("The mapping is not valid JSON.");
+        throw fieldFault("mapping", "The mapping is not valid JSON.");
     }
 }
 

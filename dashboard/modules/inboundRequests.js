@@ -34,7 +34,7 @@ function inboundRequestsPage(route) {
                 columns: [
                     { name: "Response", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
                     { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
-                    { name: "Content type", cell: ({ contentType }) => contentType || "–" },
+                    { name: "Content type", className: "integrations-roomy", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (request) => requestActions(request, data) },
                 ],

@@ -62,11 +62,11 @@ function keysPage() {
                     ? emptyState("ri-search-line", "Nothing found", "No key matches.")
                     : emptyState("ri-key-2-line", "No keys yet", "Create the first one, then give it to the program that needs it.", newButton("New key", () => newKey()))),
                 columns: [
-                    { name: "Name", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, key.name), t.code(null, key.prefix + "…")) },
-                    { name: "Tenant", cell: (key) => key.expand?.tenant?.name || key.tenant },
-                    { name: "Permissions", cell: (key) => permissionLabel(key.permissions) },
+                    { name: "Name", className: "integrations-grows", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(key.name)), t.code(null, key.prefix + "…")) },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
+                    { name: "Permissions", className: "integrations-wide", cell: (key) => permissionLabel(key.permissions) },
                     { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
-                    { name: "Expires", cell: (key) => timeAgo(key.expires) },
+                    { name: "Expires", className: "integrations-roomy", cell: (key) => timeAgo(key.expires) },
                     { name: "Status", cell: keyStateCell },
                     { className: "integrations-actions", cell: keyActions },
                 ],
@@ -139,7 +139,7 @@ function newKey(tenant = "") {
         ],
         run: async () => {
             if (!data.permissions.length) {
-                throw new Error("Choose at least one permission.");
+                throw fieldFault("permissions", "Choose at least one permission.");
             }
             await app.pb.collection("api_keys").create({
                 tenant: chosenTenant(data),
@@ -165,7 +165,7 @@ function expiresField(data) {
 function futureTime(value) {
     const time = inputTime(value);
     if (time && parseTime(time).getTime() <= Date.now()) {
-        throw new Error("Choose an expiry in the future.");
+        throw fieldFault("expires", "Choose an expiry in the future.");
     }
     return time;
 }

@@ -26,17 +26,20 @@ async function loadTenants() {
  * steps instead of its content.
  *
  * @param {object} page
- * @param {string} page.title
+ * @param {string | (() => string)} page.title
  * @param {[string, string][]} [page.trail] label and address of the pages above this one
+ * @param {Gone} [page.gone] what the page says once load finds that its record does not exist
  * @param {string} [page.intro]
  * @param {Child} [page.actions] buttons in the header
  * @param {() => Child} page.content
  * @param {() => Promise<unknown>} [page.load]
+ * @param {() => unknown} [page.opened] called once the page has opened
  * @param {boolean} [page.firstSteps]
  */
-function integrationsPage({ title, trail = [], intro, actions = [], content, load, firstSteps = true }) {
-    app.store.title = title;
-    const state = store({ fault: "", starting: false });
+function integrationsPage({ title, trail = [], intro, actions = [], content, load, gone, opened, firstSteps = true }) {
+    const titleText = typeof title === "string" ? () => title : title;
+    app.store.title = titleText();
+    const state = store({ fault: "", starting: false, gone: false });
     /** @type {ReturnType<typeof poll>} */
     let polling;
 
@@ -44,41 +47,50 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
         try {
             await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.(), loadStatus()]);
             state.fault = "";
+            state.gone = false;
         } catch (error) {
             if (hasNoSession(error)) {
                 app.checkApiError(error);
             }
-            state.fault = errorText(error);
+            state.gone = Boolean(gone) && isNotFound(error);
+            state.fault = state.gone ? "" : errorText(error);
         }
+        app.store.title = titleText();
         state.starting ||= firstSteps && tenants.known && !tenants.list.length;
     }
 
     return t.div(
         {
-            className: "page integrations-page",
+            className: () => `page integrations-page ${state.fault ? "integrations-faulty" : ""}`,
             onmount: (element) => {
                 loadTenants().catch(() => {}); // loadAll says what is wrong
                 polling = poll(loadAll);
                 element.addEventListener("integrations:changed", polling.again);
+                opened?.();
             },
             onunmount: () => polling.stop(),
         },
+        t.a({ className: "btn integrations-skip", href: "#", onclick: skipNavigation }, "Skip to content"),
         pageNavigation(),
         t.div(
-            { className: "page-content full-height" },
+            { className: "page-content full-height", tabIndex: -1 },
             t.header(
                 { className: "page-header" },
                 t.nav(
                     { className: "breadcrumbs", ariaLabel: "You are here" },
                     breadcrumbs(),
                     trail.map(([label, href]) => t.a({ className: "breadcrumb-item", href }, label)),
-                    t.span({ className: "breadcrumb-item", role: "heading", ariaLevel: "1", "html-aria-current": "page" }, title),
+                    t.span({ className: "breadcrumb-item", role: "heading", ariaLevel: "1", "html-aria-current": "page", title: titleText }, titleText),
                 ),
-                t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting }, actions),
+                t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting || state.gone }, actions),
             ),
             t.div({ role: "alert" }, () => (state.fault ? t.div({ className: "alert danger m-b-sm" }, state.fault) : null)),
             statusLine,
             () => {
+                if (state.gone && gone) {
+                    const [label, href] = trail.at(-1) || ["Overview", integrationsPath];
+                    return emptyState("ri-ghost-line", gone.title, gone.text, t.a({ className: "btn", href }, t.span({ className: "txt" }, label)));
+                }
                 if (!tenants.known) {
                     return t.div({ className: "skeleton-loader lg", role: "status", ariaLabel: "Loading" });
                 }
@@ -94,6 +106,18 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
             t.footer({ className: "page-footer" }, app.components.credits()),
         ),
     );
+}
+
+/** @typedef {{ title: string, text: string }} Gone */
+
+/**
+ * Leads the focus to the content: the address is that of the page, so that a link to a part of it would lead away.
+ *
+ * @param {Event} event
+ */
+function skipNavigation(event) {
+    event.preventDefault();
+    /** @type {HTMLElement | null} */ (document.querySelector(".page-content"))?.focus();
 }
 
 /**
@@ -119,6 +143,38 @@ function toAddress(values) {
     const address = query ? `${path}?${query}` : path;
     if (address !== location.hash) {
         window.history.replaceState(window.history.state, "", address);
+    }
+}
+
+/**
+ * Opens the window of a row, whose id the address has while it is open. show gets the id and what to do once the window is gone.
+ *
+ * @template {string} Name
+ * @param {Record<Name, string>} data
+ * @param {Name} name of the value in the address
+ * @param {string} id
+ * @param {(id: string, onclose: () => unknown) => unknown} show
+ */
+function openRow(data, name, id, show) {
+    const keepId = (/** @type {string} */ value) => {
+        data[name] = value;
+        refreshPage();
+    };
+    keepId(id);
+    show(id, () => keepId(""));
+}
+
+/**
+ * Opens the window of the row that the address names, if any.
+ *
+ * @template {string} Name
+ * @param {Record<Name, string>} data
+ * @param {Name} name of the value in the address
+ * @param {(id: string, onclose: () => unknown) => unknown} show
+ */
+function openedRow(data, name, show) {
+    if (data[name]) {
+        openRow(data, name, data[name], show);
     }
 }
 

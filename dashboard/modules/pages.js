@@ -18,6 +18,7 @@ function pageLinks() {
         ...forEditors(firstStepsLink),
         ["/keys", "ri-key-2-line", "API keys"],
         ["/webhooks", "ri-webhook-line", "Webhooks"],
+        ["/events", "ri-broadcast-line", "Events"],
         ["/inbound", "ri-login-box-line", "Inbound webhooks"],
         ["/duplicates", "ri-file-copy-2-line", "Duplicates"],
         ...forEditors(importsLink, auditLink),
@@ -45,6 +46,7 @@ function navigationLink(link) {
     return t.a(
         {
             href: link.href,
+            title: link.label, // which a folded navigation leaves out
             className: () => `nav-item ${isActive() ? "active" : ""}`,
             "html-aria-current": () => (isActive() ? "page" : undefined),
         },
@@ -61,6 +63,7 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/webhooks`, webhooksPage);
     app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/deliveries`, deliveriesPage);
     app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/inspect`, inspectPage);
+    app.routes.superuserOnly(`${integrationsPath}/events`, eventsPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound/{id}/requests`, inboundRequestsPage);
     app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);

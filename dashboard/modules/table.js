@@ -3,7 +3,8 @@
 /** @typedef {{ id: string, muted?: boolean }} Row */
 
 /**
- * A column; the last one, without a name, holds the buttons.
+ * A column; the last one, without a name, holds the buttons. Columns of the classes integrations-wide and integrations-roomy
+ * disappear where there is no room for them, in that order.
  *
  * @template R
  * @typedef {{ name?: string, className?: string, cell: (row: R) => Child, sort?: string }} Column

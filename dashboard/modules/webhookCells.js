@@ -3,29 +3,29 @@
 /** @type {Column<WebhookRow>[]} */
 const webhookColumns = [
     { name: "Receiver", className: "integrations-grows", cell: webhookName, sort: "name" },
-    { name: "Tenant", className: "integrations-shrinks", cell: tenantCell },
-    { name: "Events", cell: ({ events }) => eventLabel(events) },
+    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
+    { name: "Events", className: "integrations-wide", cell: ({ events }) => eventLabel(events) },
     { name: "Health", cell: webhookHealth },
     { name: "Error rate", className: "integrations-number", cell: errorShare, sort: "errorRate" },
-    { name: "Failed", className: "integrations-number", cell: failedCount },
+    { name: "Failed", className: "integrations-number integrations-wide", cell: failedCount },
     { name: "Pending", className: "integrations-number", cell: waitingCount, sort: "pending" },
-    { name: "Last success", cell: ({ lastSuccess }) => (lastSuccess ? timeAgo(lastSuccess) : t.span({ className: "txt-hint" }, "–")) },
+    { name: "Last success", className: "integrations-wide", cell: ({ lastSuccess }) => (lastSuccess ? timeAgo(lastSuccess) : t.span({ className: "txt-hint" }, "–")) },
     { className: "integrations-actions", cell: webhookActions },
 ];
 
 /** @param {OfTenant} record */
 function tenantCell({ tenant, expand }) {
     const name = expand?.tenant?.name || tenant;
-    return t.span({ className: "integrations-ellipsis", title: name }, name);
+    return middleCut(name);
 }
 
 /** @param {Webhook} webhook */
 function webhookName(webhook) {
     const receiver = receiverLabel(webhook);
     return t.a(
-        { className: "integrations-receiver", href: deliveriesPath(webhook.id), title: receiver },
-        t.strong({ className: "integrations-ellipsis" }, webhook.name || receiver),
-        webhook.name ? t.span({ className: "integrations-ellipsis txt-hint" }, receiver) : null,
+        { className: "integrations-receiver", href: deliveriesPath(webhook.id) },
+        t.strong(null, middleCut(webhook.name || receiver)),
+        webhook.name ? middleCut(receiver, "txt-hint") : null,
     );
 }
 
@@ -68,6 +68,11 @@ function failedCount({ id, failed }) {
 /** @param {WebhookRow} webhook */
 function waitingCount({ id, pending }) {
     return pending ? t.a({ className: "integrations-waits", href: deliveriesPath(id) + "?status=pending" }, cappedCount(pending)) : "0";
+}
+
+/** @param {string} id */
+function webhookPath(id) {
+    return deliveriesPath(id);
 }
 
 /** @param {string} id */

@@ -68,9 +68,16 @@ function editWebhook(webhook, tenant) {
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
-            const fault = (data.receiver === "address" ? urlFault(data.url) : "") || kindsFault(data) || headersFault(data.headers);
+            const fault = data.receiver === "address" ? urlFault(data.url) : "";
             if (fault) {
-                throw new Error(fault);
+                throw fieldFault("url", fault);
+            }
+            if (data.kinds === "chosen" && !data.events.length) {
+                throw fieldFault("events", "Choose at least one event type, or All contact events.");
+            }
+            const twice = headersFault(data.headers);
+            if (twice) {
+                throw new Error(twice);
             }
             const values = {
                 name: data.name.trim(),
@@ -215,11 +222,6 @@ function ownSecretField(data) {
 function kindsOf(events) {
     const chosen = events.filter((kind) => kind !== "webhook.ping");
     return { kinds: chosen.length ? "chosen" : "all", events: chosen };
-}
-
-/** @param {WebhookValues} data */
-function kindsFault({ kinds, events }) {
-    return kinds === "chosen" && !events.length ? "Choose at least one event type, or All contact events." : "";
 }
 
 /**

@@ -11,10 +11,16 @@ function pageNavigation() {
     if (managesMembers()) {
         links.push(pageLink(["/members", "ri-group-line", "Members"]));
     }
+    /** @type {ResizeObserver} */
+    let resized;
     return t.div(
         {
             className: "page-sidebar portal-navigation",
-            onmount: (element) => queueMicrotask(() => element.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "center" })), // on a phone
+            onmount: (element) => { // on a phone, also once it is turned
+                resized = new ResizeObserver(() => element.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "center" }));
+                resized.observe(element);
+            },
+            onunmount: () => resized.disconnect(),
         },
         t.nav({ className: "sidebar-content", ariaLabel: "Pages" }, t.div({ className: "nav-group" }, links.map(navigationLink))),
     );

@@ -72,18 +72,3 @@ async function openWindow(element) {
 function localInputValue(time) {
     return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
-
-/**
- * Marks the fields of the open form that the server refused, until they are changed.
- *
- * @param {unknown} error
- */
-function markFields(error) {
-    const { response } = /** @type {Failure} */ (error || {});
-    for (const name of Object.keys(response?.data || {})) {
-        const input = app.modals.getTop()?.querySelector(`[name="${CSS.escape(name)}"]`);
-        const field = input?.closest(".field");
-        field?.classList.add("error");
-        input?.addEventListener("input", () => field?.classList.remove("error"), { once: true });
-    }
-}

@@ -37,14 +37,14 @@ function tenantsPage() {
                 data,
                 empty: () => emptyState("ri-search-line", "Nothing found", "No tenant matches."),
                 columns: [
-                    { name: "Name", cell: tenantName },
+                    { name: "Name", className: "integrations-grows", cell: tenantName },
                     { name: "API", cell: tenantSwitch },
-                    { name: "Requests per minute", className: "integrations-number", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
+                    { name: "Requests per minute", className: "integrations-number integrations-wide", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
                     { name: "Contacts", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.contacts) },
-                    { name: "Keys", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.keys) },
-                    { name: "Webhooks", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.webhooks) },
-                    { name: "Inbound", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.inbound) },
-                    { name: "Stored requests", className: "integrations-number", cell: ({ counts }) => storedLabel(counts) },
+                    { name: "Keys", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.keys) },
+                    { name: "Webhooks", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.webhooks) },
+                    { name: "Inbound", className: "integrations-number integrations-wide", cell: ({ counts }) => cappedCount(counts.inbound) },
+                    { name: "Stored requests", className: "integrations-number integrations-wide", cell: ({ counts }) => storedLabel(counts) },
                     { className: "integrations-actions", cell: tenantActions },
                 ],
             }),
@@ -60,7 +60,7 @@ function tenantsPage() {
  */
 function tenantName({ name, counts }) {
     const closed = { open: "", frozen: " (being moved: read-only)", arriving: " (being imported: not served yet)" };
-    return t.span(null, t.strong(null, name), closed[counts.state]);
+    return t.span(null, t.strong(null, middleCut(name)), closed[counts.state]);
 }
 
 /**
@@ -177,7 +177,7 @@ function deleteTenant(tenant) {
         ],
         run: async () => {
             if (data.name !== tenant.name) {
-                throw new Error("The name does not match.");
+                throw fieldFault("name", "The name does not match.");
             }
             await app.pb.collection("tenants").delete(tenant.id, { requestKey: null });
             await loadTenants();

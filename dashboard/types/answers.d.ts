@@ -5,6 +5,7 @@ interface Answers {
     "/deliveries": Delivery[];
     "/webhooks": WebhookLine[];
     "/overview": Overview;
+    "/events": EventLine[];
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest> & { limited: number };
     [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string };
@@ -21,6 +22,7 @@ interface Answers {
     "/inbound/presets": Preset[];
     "/inbound/preview": Outcome;
     "/webhooks/preview-filter": { matches: boolean | null; error?: string; unknown?: string[]; recent: { matched: number; rejected: number } };
+    [event: `/events/${string}`]: EventDetails;
     [redeliver: `/deliveries/${string}/redeliver`]: never; // which nobody reads
     [health: `/webhooks/health?ids=${string}`]: Health[]; // one for each id, in their order
     [ping: `/webhooks/${string}/ping`]: AttemptDetails;
@@ -35,6 +37,7 @@ interface Answers {
 
 /** Of paths below those that Answers has. */
 interface AnswersBelow {
+    [redeliver: `/events/${string}/redeliver`]: { count: number };
     [attempts: `/deliveries/${string}/attempts`]: Attempt[]; // the newest first, at most 50
 }
 
@@ -48,7 +51,7 @@ interface RecordPage<R> {
 interface Answer<Path extends keyof Answers> {
     data: Path extends keyof AnswersBelow ? AnswersBelow[Path] : Answers[Path];
     next: string | null; // the cursor of the next page, of lists
-    nextBefore?: string; // of the audit log
+    nextBefore?: string; // of events and the audit log
     totals?: Record<HealthState, number>; // of webhooks, whatever their health
 }
 
@@ -234,6 +237,22 @@ interface ContactEvent {
     deliveries: (Pick<Delivery, "id" | "status" | "created"> & { webhook: string, webhookName: string, webhookURL: string })[];
 }
 
+/** An event, and how many of its deliveries are in which state. */
+interface EventLine {
+    id: string;
+    type: EventKind;
+    contact: string; // "" for none
+    createdAt: string;
+    deliveries: Record<DeliveryStatus, number>;
+}
+
+type Recipient = ContactEvent["deliveries"][number];
+
+interface EventDetails extends EventLine {
+    payload: object | null; // null if it was erased
+    recipients: Recipient[]; // the first 500
+}
+
 interface DeliveryDetails extends Delivery {
     webhook: string;
     url: string;
@@ -293,6 +312,7 @@ interface Preset {
 
 interface Fault {
     message: string;
+    fields?: Record<string, Fault>;
 }
 
 type OutcomeStatus = "created" | "updated" | "unchanged" | "deleted" | "ignored" | "failed";

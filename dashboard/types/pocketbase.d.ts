@@ -20,7 +20,7 @@ interface App {
         toDatetimeLocalInputValue(time: Date): string;
         isActivePath(href: string, subPaths?: boolean): boolean;
     };
-    /** Marks the fields that the error names, and leads to the login where the session has ended. */
+    /** Leads to the login where the session has ended. */
     checkApiError(error: unknown, showToast?: boolean): void;
 }
 

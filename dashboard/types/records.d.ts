@@ -4,6 +4,7 @@ interface Records {
     tenants: Tenant;
     api_keys: ApiKey;
     contacts: Contact;
+    events: OfTenant & { id: string };
     webhooks: Webhook;
     inbound_webhooks: InboundWebhook;
     tenant_members: Member;
