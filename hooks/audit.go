@@ -18,6 +18,7 @@ func bindAudit(app core.App) {
 	app.OnRecordCreateExecute(administered...).BindFunc(auditCreate)
 	app.OnRecordUpdateExecute(administered...).BindFunc(auditUpdate)
 	app.OnRecordDeleteExecute(administered...).BindFunc(auditDelete)
+	app.OnRecordDeleteExecute().BindFunc(actInCascade)
 	app.OnRecordAuthRequest(member.CollectionName, core.CollectionNameSuperusers).BindFunc(auditSignIn)
 
 	bindSelfService(app)
@@ -83,6 +84,17 @@ func auditDelete(e *core.RecordEvent) error {
 		}
 		return write(tx, e, audit.Deleted)
 	})
+}
+
+// actInCascade makes the actor of a deletion that of what PocketBase deletes or changes with the record: it passes no
+// context there.
+func actInCascade(e *core.RecordEvent) error {
+	if actor := audit.ActorIn(e.Context); actor != (audit.Actor{}) {
+		outer := e.App
+		defer func() { e.App = outer }()
+		e.App = audit.As(outer, actor)
+	}
+	return e.Next()
 }
 
 // auditSignIn writes sign-ins, also those of superusers as somebody else. A refreshed token has neither a method

@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 	"github.com/pocketbase/pocketbase/tools/security"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/body"
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
@@ -203,6 +204,11 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 				return err
 			}
 			e.Set(identityKey, found)
+			actor := audit.Actor{Kind: audit.Key, ID: found.KeyID}
+			if mcp.IsTool(e.Request) {
+				actor.Kind = audit.MCP
+			}
+			e.App = audit.As(e.App, actor)
 			if err := permit(found, permission); err != nil {
 				return err
 			}

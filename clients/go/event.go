@@ -21,6 +21,16 @@ type EventHead struct {
 
 	// Erased reports whether the contact was deleted later. Only its ID is left.
 	Erased bool `json:"erased"`
+
+	// Source is what has made the change. It is nil in notices, in events from before version 1.1, and in those with Erased.
+	Source *Source `json:"source"`
+}
+
+// Source is what has made the change of an event.
+type Source struct {
+	Type  string `json:"type"`  // key, inbound, import, superuser, member, command, mcp, extension or system
+	ID    string `json:"id"`    // of the API key, the inbound webhook or the import; "" for others
+	Merge bool   `json:"merge"` // whether the change belongs to a merge
 }
 
 // Head returns the head itself.

@@ -17,7 +17,7 @@ func TestParseEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ body, want string }{
 		{eventJSON("contact.created", `"data":`+adaJSON), "created Ada Lovelace"},
-		{eventJSON("contact.updated", `"data":`+adaJSON+`,"previous":{"company":null,"phone":"+44","vip":1}`), `updated Ada Lovelace, company "", phone "+44", vip 1`},
+		{eventJSON("contact.updated", `"data":`+adaJSON+`,"previous":{"company":null,"phone":"+44","vip":1},"source":{"type":"mcp","id":"k1","merge":true}`), `updated Ada Lovelace, company "", phone "+44", vip 1 by &{mcp k1 true}`},
 		{eventJSON("contact.deleted", `"data":{"id":"x1"},"erased":true`), "deleted x1 true"},
 		{eventJSON("contact.deleted", `"data":`+adaJSON), "deleted 0mm8yqpxck3w9xa false"},
 		{eventJSON("contact.deleted", `"data":`+adaJSON+`,"mergedInto":"x2"`), "deleted 0mm8yqpxck3w9xa false into x2"},
@@ -50,7 +50,7 @@ func about(event contactbase.Event) string {
 	case contactbase.ContactCreated:
 		return "created " + event.Contact.Name
 	case contactbase.ContactUpdated:
-		return fmt.Sprintf("updated %s, company %q, phone %q, vip %v", event.Contact.Name, *event.Previous.Company, *event.Previous.Phone, event.Previous.Custom["vip"])
+		return fmt.Sprintf("updated %s, company %q, phone %q, vip %v by %v", event.Contact.Name, *event.Previous.Company, *event.Previous.Phone, event.Previous.Custom["vip"], event.Source)
 	case contactbase.ContactDeleted:
 		return strings.TrimSuffix(fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased, " into ", event.MergedInto), " into ")
 	case contactbase.Ping:

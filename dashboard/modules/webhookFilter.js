@@ -33,7 +33,7 @@ function filterField(data) {
             t.code(null, '"email" in changed'),
             ", ",
             t.code(null, 'data.company == "Acme"'),
-            ". A filter can use type, data, previous and changed; data has the fields of the contact.",
+            ". A filter can use type, data, previous, changed and source; data has the fields of the contact.",
         ),
         filterNames(id),
         t.button(
@@ -57,7 +57,7 @@ function filterField(data) {
 function filterNames(id) {
     /** @type {{ fields: string[] }} */
     const data = store({ fields: [] });
-    const names = () => ["type", "changed", ...["data", "previous"].flatMap((part) => data.fields.map((field) => `${part}.${field}`))];
+    const names = () => ["type", "changed", "source.type", "source.id", ...["data", "previous"].flatMap((part) => data.fields.map((field) => `${part}.${field}`))];
     return t.details(
         {
             className: "integrations-details",

@@ -31,15 +31,23 @@ func ActorIn(ctx context.Context) Actor {
 	return actor
 }
 
-// actorOf returns the actor of an app.
-func actorOf(app core.App) Actor {
-	if a, ok := app.(*acting); ok {
+// Acting returns the actor of an app, also of one that wraps an app of As.
+func Acting(app core.App) Actor {
+	switch a := app.(type) {
+	case *acting:
 		return a.actor
+	case interface{ Unwrap() core.App }:
+		return Acting(a.Unwrap())
+	default:
+		return Actor{Kind: System}
 	}
-	return Actor{Kind: System}
 }
 
+// in returns a context with the actor, unless an app that wraps this one has added another.
 func (a *acting) in(ctx context.Context) context.Context {
+	if ActorIn(ctx) != (Actor{}) {
+		return ctx
+	}
 	return context.WithValue(ctx, contextKey{}, a.actor)
 }
 

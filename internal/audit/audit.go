@@ -54,7 +54,7 @@ const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, " +
 // is that of an app of As, and otherwise the program itself.
 func Write(app core.App, e Entry) error {
 	if e.Actor == (Actor{}) {
-		e.Actor = actorOf(app)
+		e.Actor = Acting(app)
 	}
 	now := time.Now()
 	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{

@@ -46,7 +46,7 @@ func (p *plan) save(tx sqlite.Tx, changes []*change) (saved int, refused *fault.
 	if err != nil {
 		return 0, nil, err
 	}
-	effects, err := effectStatements(p.tenantID, changes)
+	effects, err := effectStatements(p.tenantID, p.source, changes)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -57,7 +57,7 @@ func (p *plan) save(tx sqlite.Tx, changes []*change) (saved int, refused *fault.
 	if saved, refused = p.refusal(rows, err); refused == nil {
 		return 0, nil, fmt.Errorf("writing %d contacts: %w", len(changes), err)
 	}
-	return saved, refused, writeEffects(tx, p.tenantID, changes[:saved])
+	return saved, refused, writeEffects(tx, p.tenantID, p.source, changes[:saved])
 }
 
 // refusal returns which change a unique index has refused, and the error of its item, nil if the error is another one.

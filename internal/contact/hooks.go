@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/order"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -82,7 +83,7 @@ func createRecord(e *core.RecordEvent) error {
 			return err
 		}
 		after := OfRecord(e.Record)
-		return effectsOf(tx, e.Record, &change{after: after, takesOver: after.ExternalID != "", now: now})
+		return effectsOf(tx, e, &change{after: after, takesOver: after.ExternalID != "", now: now})
 	})
 }
 
@@ -113,7 +114,7 @@ func updateRecord(e *core.RecordEvent) error {
 		}
 		after := OfRecord(e.Record)
 		takesOver := after.ExternalID != "" && after.ExternalID != before.ExternalID
-		return effectsOf(tx, e.Record, &change{before: before, after: after, takesOver: takesOver, now: now})
+		return effectsOf(tx, e, &change{before: before, after: after, takesOver: takesOver, now: now})
 	})
 }
 
@@ -147,7 +148,7 @@ func deleteWith(e *core.RecordEvent, erase Erase) error {
 			return err
 		}
 		mergedInto, _ := e.Record.GetRaw(mergedIntoField).(string)
-		if err := effectsOf(tx, e.Record, &change{before: c, mergedInto: mergedInto, now: time.Now()}); err != nil {
+		if err := effectsOf(tx, e, &change{before: c, mergedInto: mergedInto, now: time.Now()}); err != nil {
 			return err
 		}
 		return erase(tx, tenantID, c)
@@ -177,6 +178,7 @@ func deleteRecord(tx core.App, tenantID, id, mergedInto string) error {
 }
 
 // effectsOf writes the side effects of a change that PocketBase makes to a record.
-func effectsOf(tx core.App, record *core.Record, c *change) error {
-	return writeEffects(sqlite.TxOf(tx), record.GetString("tenant"), []*change{c})
+func effectsOf(tx core.App, e *core.RecordEvent, c *change) error {
+	source := audit.ActorIn(e.Context).Source()
+	return writeEffects(sqlite.TxOf(tx), e.Record.GetString("tenant"), source, []*change{c})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/list"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
@@ -41,6 +42,7 @@ type merging struct {
 // it, and so do their ids. The error may be ErrNotFound, ErrPreconditionFailed, a fault.Error if the result is
 // invalid, or one with the code InUse if a relation cannot move.
 func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
+	tx = audit.As(tx, audit.Acting(tx).Merging())
 	p, err := m.plan(tx, sqlite.ReaderOf(tx), tenantID)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,9 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -111,6 +113,7 @@ var ErrPreconditionFailed = fault.New(fault.PreconditionFailed,
 // earlier ones have made.
 type plan struct {
 	finder
+	source  event.Source
 	targets custom.Collections // to which the admin's relations lead
 	newest  last               // contact of the tenant
 	changes []*change          // in the order of their items
@@ -132,14 +135,15 @@ type change struct {
 	now    time.Time
 }
 
-// planOf returns a plan that lacks only its reader.
+// planOf returns a plan that lacks only its reader. Its changes are those of the app's actor.
 func planOf(app core.App, tenantID string) (*plan, error) {
 	s, err := schemaFor(app)
 	if err != nil {
 		return nil, err
 	}
 	targets, err := custom.Targets(s.custom, app.FindCachedCollectionByNameOrId)
-	return &plan{finder: finder{schema: s, tenantID: tenantID}, targets: targets}, err
+	source := audit.Acting(app).Source()
+	return &plan{finder: finder{schema: s, tenantID: tenantID}, source: source, targets: targets}, err
 }
 
 // with returns a plan that reads from tx, given one that lacks only that.

@@ -2,6 +2,7 @@ package contact
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"contactbase/internal/contact/custom"
@@ -29,8 +30,8 @@ func (p *plan) rows(changes []*change) (rows runs, err error) {
 }
 
 // writeEffects writes the search rows and the events of changes, however their contacts are written.
-func writeEffects(tx sqlite.Tx, tenantID string, changes []*change) error {
-	effects, err := effectStatements(tenantID, changes)
+func writeEffects(tx sqlite.Tx, tenantID string, source event.Source, changes []*change) error {
+	effects, err := effectStatements(tenantID, source, changes)
 	if err != nil {
 		return err
 	}
@@ -41,23 +42,27 @@ func writeEffects(tx sqlite.Tx, tenantID string, changes []*change) error {
 }
 
 // effectStatements returns the statements that write the search rows and the events of changes.
-func effectStatements(tenantID string, changes []*change) ([]sqlite.Statement, error) {
-	var found, events runs
+func effectStatements(tenantID string, source event.Source, changes []*change) ([]sqlite.Statement, error) {
+	var found, events, people runs
 	for _, c := range changes {
 		effects := c.effects(tenantID)
 		if effects.event == nil {
 			continue
 		}
+		effects.event.Source = source
 		emitted, err := event.Insert(effects.event, c.now)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the event of the contact %s: %w", effects.event.Contact, err)
 		}
 		events = events.add(emitted)
+		if source.Person != "" {
+			people = people.add(event.PersonOf(effects.event))
+		}
 		for _, s := range effects.rows {
 			found = found.add(s)
 		}
 	}
-	return append(found.statements(), events.statements()...), nil
+	return slices.Concat(found.statements(), events.statements(), people.statements()), nil
 }
 
 // runs gathers statements in their order. Successive ones with the same text become one repeated statement.

@@ -82,6 +82,7 @@ type Event struct {
 	Payload  string         // the body of every delivery; set by Insert
 
 	MergedInto string // id of the contact that a deleted one was merged into; "" for none
+	Source     Source
 }
 
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) " +
@@ -126,5 +127,5 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 	if e.MergedInto != "" {
 		b = wire.AppendString(append(b, `,"mergedInto":`...), e.MergedInto)
 	}
-	return append(b, '}'), nil
+	return append(e.Source.append(b), '}'), nil
 }

@@ -54,6 +54,8 @@ func TestPayload(t *testing.T) {
 		{event.Event{Kind: event.ContactUpdated, Data: encoded(`{"id":"a"}`), Previous: map[string]any{"name": "Ada"}}, `"data":{"id":"a"},"previous":{"name":"Ada"}}`},
 		{event.Event{Kind: event.ContactUpdated, Data: map[string]any{}, Previous: map[string]any{}}, `"data":{}}`},
 		{event.Event{Kind: event.ContactDeleted, Data: map[string]any{}, MergedInto: "b"}, `"data":{},"mergedInto":"b"}`},
+		{event.Event{Kind: event.ContactCreated, Data: map[string]any{}, Source: event.Source{Type: event.FromKey, ID: "k", Person: "Ada"}}, `"data":{},"source":{"type":"key","id":"k"}}`},
+		{event.Event{Kind: event.ContactDeleted, Data: map[string]any{}, MergedInto: "b", Source: event.Source{Type: event.FromMember, Merge: true}}, `"data":{},"mergedInto":"b","source":{"type":"member","merge":true}}`},
 	} {
 		if _, err := event.Insert(&tt.event, now); err != nil {
 			t.Fatal(err)

@@ -3,12 +3,14 @@ package inbound
 import (
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
 // apply applies the request in the caller's transaction. The error is ErrInvalidToken if the tenant was deleted.
 func (r *Request) apply(tx core.App) (*Outcome, error) {
+	tx = audit.As(tx, audit.Actor{Kind: audit.Inbound, ID: r.webhook.ID})
 	results, err := contact.Write(tx, r.webhook.TenantID, r.contactItems())
 	return r.outcome(results, false, err)
 }

@@ -96,7 +96,11 @@ func (q EventsQuery) selects(line *EventLine, tenantID, created string) bool {
 func Events(app core.App, q EventsQuery) (*EventsPage, error) {
 	page, err := readEvents(app, q)
 	if err == nil {
-		err = countEventDeliveries(app, page.Events)
+		places := map[string]*DeliveryCounts{}
+		for i := range page.Events {
+			places[recordID(page.Events[i].ID)] = &page.Events[i].Deliveries
+		}
+		err = countEventDeliveries(app, places)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing events: %w", err)
@@ -142,11 +146,8 @@ func readEvents(app core.App, q EventsQuery) (page *EventsPage, err error) {
 	return page, rows.Err()
 }
 
-func countEventDeliveries(app core.App, lines []EventLine) error {
-	places := map[string]*DeliveryCounts{}
-	for i := range lines {
-		places[recordID(lines[i].ID)] = &lines[i].Deliveries
-	}
+// countEventDeliveries counts the deliveries of events, by the ids of their records.
+func countEventDeliveries(app core.App, places map[string]*DeliveryCounts) error {
 	return sqlite.Each(sqlite.Direct(app.ConcurrentDB()), countEventDeliveredSQL, func(rows *sql.Rows) error {
 		var id, status string
 		var n int

@@ -47,6 +47,7 @@ var Tables = []Table{
 		Owners: map[string]string{"tenant": CollectionName, "request": "inbound_requests"}, Archived: true},
 	{Name: "_idempotency", Key: []string{"key"}, Owners: ofTenant, Deletion: AsRows, Archived: true},
 	{Name: "events", Owners: ofTenant, Deletion: AsRows, Archived: true},
+	{Name: "_sources", Key: []string{"event"}, Owners: map[string]string{"event": "events"}},
 	{Name: "_eventsGone", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger, Archived: true},
 	{Name: "webhooks", Owners: ofTenant,
 		Secrets:  []string{"secret", "previousSecret", "olderSecrets", "sealedHeaders"},

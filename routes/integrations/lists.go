@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/contact/list"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/member"
 	"contactbase/internal/overview"
 	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
@@ -156,7 +157,8 @@ func (s *server) readInboundRequest(e *core.RequestEvent) error {
 }
 
 func (s *server) listContactEvents(e *core.RequestEvent) error {
-	history, err := overview.HistoryOf(e.App, e.Request.PathValue("id"))
+	people := e.HasSuperuserAuth() || member.IsAdmin(e.Auth)
+	history, err := overview.HistoryOf(e.App, e.Request.PathValue("id"), people)
 	return envelope.WriteResult(e, history, err)
 }
 

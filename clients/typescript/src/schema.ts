@@ -1836,7 +1836,8 @@ export interface paths {
         };
         /**
          * List the events of a contact
-         * @description The last 50 events of a contact, newest first, with their deliveries. Members may call it for their tenant.
+         * @description The last 50 events of a contact, newest first, with their deliveries and with what has made each change. `deliveries`
+         *     has the last 500 of all events; `counts` counts all. Members may call it for their tenant.
          */
         get: operations["listContactEvents"];
         put?: never;
@@ -2640,6 +2641,29 @@ export interface components {
         };
         /** @description An event in the feed. `type` is its event type. */
         FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
+        /**
+         * @description What has made the change. Absent in events from before version 1.1, and in those whose contact was deleted since. It never
+         *     names a person or a file.
+         * @example {
+         *       "type": "key",
+         *       "id": "k3y000000000001"
+         *     }
+         */
+        EventSource: {
+            /**
+             * @description `key`: the API. `mcp`: a language model. `member`: the portal, also with a portal link. `superuser`: the dashboard.
+             *     `command`: the command line. `extension`: code that the operator has added. `system`: Contactbase itself.
+             * @enum {string}
+             */
+            type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
+            /** @description The ID of the key (also for `mcp`), of the inbound webhook or of the import. Other types have none. */
+            id?: string;
+            /**
+             * @description The change belongs to a merge of contacts.
+             * @constant
+             */
+            merge?: true;
+        };
         /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
             /** @example evt_0mm8yqpxck3w9xb */
@@ -2670,6 +2694,7 @@ export interface components {
             type: "contact.created";
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A contact was updated. */
         ContactUpdatedEvent: {
@@ -2694,6 +2719,7 @@ export interface components {
             previous: {
                 [key: string]: unknown;
             };
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A contact was deleted. */
         ContactDeletedEvent: {
@@ -2711,6 +2737,7 @@ export interface components {
             data: components["schemas"]["Contact"];
             /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
             mergedInto?: string;
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A test event. */
         PingEvent: {
@@ -3348,9 +3375,27 @@ export interface components {
                     type: components["schemas"]["EventType"];
                     contact: string;
                     created: components["schemas"]["Time"];
+                    source?: components["schemas"]["NamedSource"];
+                    counts: components["schemas"]["EventDeliveryCounts"];
                     deliveries: components["schemas"]["ContactDelivery"][];
                 }[];
             };
+        };
+        /** @description What has made a change, as people know it. Absent for events from before version 1.1. */
+        NamedSource: {
+            /** @enum {string} */
+            type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
+            /** @description The ID of the key, the inbound webhook or the import. */
+            id?: string;
+            /**
+             * @description The change belongs to a merge of contacts.
+             * @constant
+             */
+            merge?: true;
+            /** @description The name of the key or inbound webhook, or of the imported file, if it still exists. */
+            name?: string;
+            /** @description Who has made the change or started the import. Only for superusers and for members with the role admin. */
+            person?: string;
         };
         EventListResponse: {
             data: components["schemas"]["EventLine"][];
@@ -8041,6 +8086,7 @@ export interface operations {
                     type: "contact.created";
                     timestamp: components["schemas"]["Time"];
                     data: components["schemas"]["Contact"];
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };
@@ -8146,6 +8192,7 @@ export interface operations {
                     previous: {
                         [key: string]: unknown;
                     };
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };
@@ -8244,6 +8291,7 @@ export interface operations {
                     data: components["schemas"]["Contact"];
                     /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
                     mergedInto?: string;
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };

@@ -24,6 +24,9 @@ func RetryOutdated(app core.App, do func(core.App) error) error {
 // uncachedApp is an app, in transactions as well, that reads collections from the database.
 type uncachedApp struct{ core.App }
 
+// Unwrap returns the app that reads from its cache: see audit.Acting.
+func (a uncachedApp) Unwrap() core.App { return a.App }
+
 func (a uncachedApp) FindCachedCollectionByNameOrId(nameOrID string) (*core.Collection, error) {
 	return a.FindCollectionByNameOrId(nameOrID)
 }

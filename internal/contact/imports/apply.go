@@ -13,6 +13,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
@@ -141,7 +142,8 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() b
 	if !current {
 		return 0, errMoved
 	}
-	results, err := contact.WriteUntil(tx, i.Tenant, p.items[begun:begun+limit], due)
+	acting := audit.As(tx, audit.Actor{Kind: audit.Import, ID: i.ID})
+	results, err := contact.WriteUntil(acting, i.Tenant, p.items[begun:begun+limit], due)
 	if err != nil {
 		return 0, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}

@@ -213,6 +213,12 @@ func Start(app core.App, id string, choices sheet.Choices) error {
 		if err := begin(tx, id, Running, choices); err != nil {
 			return err
 		}
+		_, err := sqlite.Run(tx, []sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `person` = ? WHERE `id` = ?", Args: []any{audit.Acting(tx).Name, id},
+		}})
+		if err != nil {
+			return err
+		}
 		started, err := Find(tx, id)
 		if err != nil {
 			return err

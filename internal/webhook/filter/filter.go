@@ -30,8 +30,16 @@ type Event struct {
 	Data     map[string]any `expr:"data" json:"data"`
 	Previous map[string]any `expr:"previous" json:"previous"` // the old values of changed fields
 	Changed  []string       `expr:"changed" json:"-"`         // their names
+	Source   Source         `expr:"source" json:"source"`
 
 	size int // of the payload in bytes
+}
+
+// Source is what filters see of an event's source. It is the zero value if the event has none.
+type Source struct {
+	Type  string `expr:"type" json:"type"`
+	ID    string `expr:"id" json:"id"`
+	Merge bool   `expr:"merge" json:"merge"`
 }
 
 // Parse reads an event's payload.

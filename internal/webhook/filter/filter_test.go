@@ -10,7 +10,7 @@ import (
 
 const (
 	created = `{"id":"evt_1","type":"contact.created","data":{"name":"Ada","company":"Acme","email":null,"vip":true,"score":7.5,"tags":["a","b"]}}`
-	updated = `{"id":"evt_2","type":"contact.updated","data":{"name":"Ada","company":"Acme","email":"ada@example.com"},"previous":{"email":null,"name":"A"}}`
+	updated = `{"id":"evt_2","type":"contact.updated","data":{"name":"Ada","company":"Acme","email":"ada@example.com"},"previous":{"email":null,"name":"A"},"source":{"type":"key","id":"k1","merge":true}}`
 )
 
 func TestMatch(t *testing.T) {
@@ -30,6 +30,9 @@ func TestMatch(t *testing.T) {
 		`data.name contains "da" && data.name startsWith "A"`:     {true, true},
 		`not (type startsWith "contact.") || len(changed) == 2`:   {false, true},
 		`data.missing.deeper == "x"`:                              {true, true}, // fails
+		`source.type == "key" && source.id != "k2"`:               {false, true},
+		`source.type == "" || source.merge`:                       {true, true},
+		`not source.merge`:                                        {true, false},
 		`data.name in ["Ada", "Grace"] ? true : data.vip == true`: {true, true},
 	} {
 		f, err := filter.Compile(text)
@@ -68,6 +71,7 @@ func TestCompileRefuses(t *testing.T) {
 	for text, fault := range map[string]string{
 		`data.company`:                           "must be true or false",
 		`1 + 1`:                                  "must be true or false",
+		`source.name == "x"`:                     "line 1, column 8",
 		`data.company = "Acme"`:                  "line 1, column 14: use == to compare",
 		"type == \"x\" &&\n company == \"Acme\"": "line 2, column 2",
 		`all(data.tags, # == "a")`:               "line 1",
