@@ -29,6 +29,38 @@ func bindInbound(app core.App) {
 	app.OnRecordUpdate(inbound.CollectionName).BindFunc(keepToken)
 	app.OnRecordValidate(inbound.CollectionName).BindFunc(validateInbound)
 	app.OnRecordEnrich(inbound.CollectionName).BindFunc(showTokenOnce)
+	app.OnRecordViewRequest(inbound.RequestsCollection).BindFunc(func(e *core.RecordRequestEvent) error {
+		showBody(e.Record, payload.MaxBody)
+		return e.Next()
+	})
+	app.OnRecordsListRequest(inbound.RequestsCollection).BindFunc(showBodies)
+	app.OnRecordEnrich(inbound.RequestsCollection).BindFunc(func(e *core.RecordEnrichEvent) error {
+		showBody(e.Record, maxShown)
+		return e.Next()
+	})
+}
+
+// How much of the compressed bodies in a response is shown, in bytes: of one that is not the only one at least, and of
+// all before that.
+const (
+	maxShown    = 16 << 10
+	maxShownAll = 16 << 20
+)
+
+// showBody replaces a stored body in a response by its text, and returns the size of the text.
+func showBody(record *core.Record, limit int) int {
+	text, _ := inbound.BodyText(record.GetString("body"), limit)
+	record.SetRaw("body", text)
+	return len(text)
+}
+
+// showBodies shows the bodies in a list in full until they are many.
+func showBodies(e *core.RecordsListRequestEvent) error {
+	left := maxShownAll
+	for _, record := range e.Records {
+		left -= showBody(record, max(maxShown, min(left, payload.MaxBody)))
+	}
+	return e.Next()
 }
 
 // schemeSent is the custom value that marks a record whose request has a scheme, perhaps an empty one.

@@ -143,7 +143,11 @@ func TestInboundBatch(t *testing.T) {
 	s.expect("400 invalid_json", `{"a":`)
 	items := strings.Repeat(`{"name":"A"},`, 1000)
 	s.expect("413 payload_too_large", "["+items+`{"name":"B"}]`)
-	s.expect("413 payload_too_large", `{"name":"`+strings.Repeat("a", 1<<20)+`"}`)
+	s.expect("413 payload_too_large", `{"name":"`+strings.Repeat("a", 5<<20)+`"}`)
+	long := s.expect("400 validation_failed", `{"name":"`+strings.Repeat("a", 1<<20)+`"}`)
+	if !strings.Contains(string(long.Body), `at most 64 KiB; ignored: \"name\"`) {
+		t.Errorf("a long name is answered %s", long.Body)
+	}
 	s.expect("created:1000", "["+strings.TrimSuffix(items, ",")+"]")
 }
 

@@ -90,10 +90,10 @@ function requestActions(request, receiver) {
  * @param {Receiver} receiver
  */
 function showRequest(request, receiver) {
-    /** @type {{ body: string | null, fault: string }} */
-    const state = store({ body: null, fault: "" });
+    /** @type {{ body: string | null, stored: boolean, fault: string }} */
+    const state = store({ body: null, stored: false, fault: "" });
     callIntegrations("GET", `/inbound/requests/${request.id}/details`)
-        .then(({ body }) => (state.body = body))
+        .then(({ body, stored }) => Object.assign(state, { body, stored }))
         .catch((error) => (state.fault = errorText(error)));
     const tryIt = () => receiver.inbound && tryInbound(receiver.inbound, { contentType: request.contentType, body: state.body || "" });
     openDialog({
@@ -108,11 +108,11 @@ function showRequest(request, receiver) {
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
             !isRepeatable(request) ? null : forEditors(t.button(
-                { type: "button", className: "btn secondary", disabled: () => state.body === null, onclick: () => { close(); tryIt(); } },
+                { type: "button", className: "btn secondary", disabled: () => !state.stored, onclick: () => { close(); tryIt(); } },
                 t.span({ className: "txt" }, "Try with this request"),
             )),
             !isRepeatable(request) ? null : forEditors(t.button(
-                { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
+                { type: "button", className: "btn expanded", disabled: () => !state.stored, onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),
             )),
         ],

@@ -8,7 +8,7 @@ interface Answers {
     "/events": EventLine[];
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest> & { limited: number };
-    [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string };
+    [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string; stored: boolean }; // stored: false for a text about a body that was too large
     [replay: `/inbound/requests/${string}/replay`]: Outcome;
     "/audit": AuditEntry[];
     [details: `/deliveries/${string}`]: DeliveryDetails;

@@ -37,6 +37,7 @@ const (
 	KeyNotActive         Code = "key_not_active"
 	AlreadyAccepted      Code = "already_accepted"
 	TooManyRotations     Code = "too_many_rotations"
+	NotStored            Code = "not_stored"
 	CursorExpired        Code = "cursor_expired" // 410
 	InvitationExpired    Code = "invitation_expired"
 	PreconditionFailed   Code = "precondition_failed"    // 412

@@ -22,13 +22,12 @@ import (
 
 // Request is a sender's request, as far as it can be read without the contacts.
 type Request struct {
-	webhook     *Webhook
-	contentType string
-	body        []byte
-	people      []string // the contacts whose email addresses are in the body, see peopleIn
-	note        string   // see payload.Payload
-	batch       bool     // of many items, as payload.Payload has it
-	items       []readItem
+	webhook *Webhook
+	sent    payload.Kept
+	kept    *row   // nil until the request is to be stored
+	note    string // see payload.Payload
+	batch   bool   // of many items, as payload.Payload has it
+	items   []readItem
 }
 
 // Read decodes, maps and checks a request. Do not call it in a transaction, for which all tenants wait: a large body
@@ -45,6 +44,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	decoded, err := payload.Decode(contentType, body, webhook.Mapping, own...)
 	if payload.IsEmpty(err) && webhook.isOfSender() {
 		decoded, err = payload.Nothing(), nil
+		decoded.Kept.ContentType = contentType
 	}
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 		return nil, err
 	}
 	request := &Request{
-		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
-		batch: decoded.Batch, note: decoded.Note, items: make([]readItem, 0, len(decoded.Items)),
+		webhook: webhook, sent: decoded.Kept, batch: decoded.Batch, note: decoded.Note,
+		items: make([]readItem, 0, len(decoded.Items)),
 	}
 	for i, item := range decoded.Items {
 		readPhone(&item, country)
@@ -102,8 +102,9 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	kept := newRow(r.webhook, r.contentType, r.body, r.people, len(r.items), now)
-	kept.status, kept.result = http.StatusOK, result
+	r.pack()
+	kept := *r.kept
+	kept.status, kept.result, kept.created, kept.people = http.StatusOK, result, now, slices.Clone(r.kept.people)
 	for _, result := range outcome.Results {
 		if result.ID != "" {
 			kept.people = append(kept.people, result.ID)
@@ -121,8 +122,16 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, err
 }
 
+// pack prepares what is stored of the request.
+func (r *Request) pack() {
+	if r.kept == nil {
+		r.kept = newRow(r.webhook, r.sent, len(r.items))
+	}
+}
+
 // Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
 func (r *Request) Transact(ctx context.Context, app core.App, do func(tx core.App) error) error {
+	r.pack() // before all tenants wait
 	err := sqlite.Transact(ctx, app, r.webhook.TenantID, r.isShort(), do)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -26,7 +26,7 @@ type row struct {
 	id          string
 	webhook     *Webhook
 	contentType string
-	body        string
+	body        any // as pack returns it
 	status      int
 	result      []byte
 	erased      bool
@@ -35,19 +35,18 @@ type row struct {
 	created     time.Time
 }
 
-// newRow returns the row of a request with a number of items, without status and result.
-func newRow(webhook *Webhook, contentType string, body []byte, people []string, items int, now time.Time) *row {
+// newRow returns the row of a request with a number of items, without status, result and time. It reads the whole body:
+// do not call it in a transaction.
+func newRow(webhook *Webhook, sent payload.Kept, items int) *row {
+	people := peopleIn(webhook.TenantID, sent.ContentType, sent.Body)
 	r := &row{
-		id: core.GenerateDefaultRandomId(), webhook: webhook, created: now,
-		people: slices.Clone(people), crowded: len(people) > 2*items,
-		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
-		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
-	}
-	if webhook.token != "" { // senders may name the address that they call
-		r.body = strings.ReplaceAll(r.body, webhook.token, "[redacted]")
+		id: core.GenerateDefaultRandomId(), webhook: webhook, people: people, crowded: len(people) > 2*items,
+		contentType: strings.ToValidUTF8(sent.ContentType[:min(len(sent.ContentType), 255)], ""),
 	}
 	if len(people) > maxPeople { // too many to record who is in it
 		r.body, r.people, r.erased = "", nil, true
+	} else {
+		r.body = pack(sent, webhook.token)
 	}
 	return r
 }
@@ -96,8 +95,8 @@ func Record(
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	kept := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), 1, now)
-	kept.status, kept.result = status, encoded
+	kept := newRow(webhook, payload.Keep(contentType, body), 1)
+	kept.status, kept.result, kept.created = status, encoded, now
 	err = sqlite.Transact(ctx, app, webhook.TenantID, false, func(tx core.App) error {
 		_, err := kept.insert(tx)
 		return err
@@ -117,14 +116,26 @@ type Stored struct {
 	Erased      bool   `db:"erased"`
 }
 
-// FindRequest returns a stored request. The error is sql.ErrNoRows if there is none, and ErrErased if
-// it has been erased.
+// errNotStored means that a request was received and its body not kept.
+var errNotStored = fault.New(fault.NotStored,
+	"The body of the request was too large to keep. Let the sender send it again.")
+
+// FindRequest returns a stored request with the text of its body. The error is sql.ErrNoRows if there is none,
+// ErrErased if it has been erased, and a *fault.Error if its body was not kept.
 func FindRequest(app core.App, id string) (*Stored, error) {
 	found := &Stored{}
 	err := app.DB().Select("inbound", "contentType", "body", "erased").
 		From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(found)
-	if err == nil && found.Erased {
-		err = ErrErased
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	if found.Erased {
+		return nil, ErrErased
+	}
+	text, isKept := BodyText(found.Body, payload.MaxBody)
+	if !isKept {
+		return nil, errNotStored
+	}
+	found.Body = text
+	return found, nil
 }

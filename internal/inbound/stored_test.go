@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ func addresses(from, count int) string {
 	}
 	return b.String()
 }
+
+// noise is a body that takes more than is stored of one.
+var noise = sync.OnceValue(func() string { return testkit.Noise(0, 3<<19) })
 
 // shapes are bodies of many kinds. Some are applied, the others are refused.
 var shapes = map[string]struct {
@@ -52,7 +56,12 @@ var shapes = map[string]struct {
 	}},
 	"more than a crowd": {400, false, func(n int) string { return `{"friends":"` + addresses(n*2100, 2100) + `"}` }},
 	"half a page":       {400, false, func(int) string { return `{"text":"` + strings.Repeat("e", 1900) + `"}` }},
-	"large":             {8, false, func(int) string { return `{"text":"` + strings.Repeat("e", payload.MaxBody-12) + `"}` }},
+	"large":             {8, false, func(n int) string { return testkit.Noise(uint64(n), 1_300_000) }},
+	"too large":         {100, false, func(int) string { return noise() }},
+	"much of the same":  {40, false, func(int) string { return "[" + strings.Repeat(`"eeeeeeee",`, 90_000) + "0]" }},
+	"an attachment": {100, true, func(n int) string {
+		return fmt.Sprintf(`{"name":"A","email":"a%d@example.com","file":"%s"}`, n, strings.Repeat("e", 100<<10))
+	}},
 	"a full list": {3, true, func(n int) string {
 		var items []string
 		for i := range payload.MaxItems {

@@ -17,6 +17,7 @@ type column struct {
 	name     string
 	declared string // its type in SQL
 	nullable bool
+	packed   bool       // may be a compressed text
 	field    core.Field // nil if the table is not a collection
 }
 
@@ -34,7 +35,7 @@ func (d *database) columnsHere(t *table) (columns []column, err error) {
 	err = sqlite.Each(d, columnsSQL, func(rows *sql.Rows) error {
 		var c column
 		err := rows.Scan(&c.name, &c.declared, &c.nullable)
-		c.field = fields.GetByName(c.name)
+		c.field, c.packed = fields.GetByName(c.name), c.name == t.packed
 		columns = append(columns, c)
 		return err
 	}, t.name)
@@ -102,6 +103,9 @@ func (c column) rule() (condition, required string) {
 	}
 	switch strings.ToUpper(c.declared) {
 	case "TEXT":
+		if c.packed {
+			return "typeof(" + name + ") IN ('text', 'blob')", "must be text"
+		}
 		return "typeof(" + name + ") = 'text'", "must be text"
 	case "INTEGER":
 		return "typeof(" + name + ") = 'integer'", "must be a whole number"

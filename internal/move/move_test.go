@@ -193,9 +193,11 @@ func (s *source) receive(t *testing.T) {
 	t.Helper()
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
 	testkit.Execute(t, s.app, "INSERT INTO inbound_requests (id, inbound, tenant, contentType, body, status, result, created) SELECT 'request00000000', id, tenant, 'application/json', '{}', 200, '{}', {:now} FROM inbound_webhooks", dbx.Params{"now": now})
+	testkit.Execute(t, s.app, "INSERT INTO inbound_requests (id, inbound, tenant, contentType, body, status, result, created) "+
+		"SELECT 'request00000001', inbound, tenant, contentType, x'1f8b0800', status, result, created FROM inbound_requests", nil)
 	testkit.Execute(t, s.app, "INSERT INTO _inboundPeople VALUES ('one', 'request00000000'), ('two', 'request00000000')", nil)
 	testkit.Execute(t, s.app,
-		"INSERT INTO _inboundCrowds SELECT tenant, id, 'contact00000001contact00000002' FROM inbound_requests", nil)
+		"INSERT INTO _inboundCrowds SELECT tenant, id, 'contact00000001contact00000002' FROM inbound_requests WHERE id = 'request00000000'", nil)
 	testkit.Execute(t, s.app, "INSERT INTO _idempotency (key, request, status, location, body, contact, created, tenant) VALUES ('k', 'r', 201, '/', '{}', '', {:now}, {:tenant})", dbx.Params{"now": now, "tenant": s.tenant})
 }
 

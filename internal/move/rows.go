@@ -40,8 +40,12 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 			return nil, err
 		}
 		for n, value := range values {
-			text, _ := value.(string)
-			bytes += len(text)
+			switch value := value.(type) {
+			case string:
+				bytes += len(value)
+			case []byte:
+				bytes += len(value)
+			}
 			if values[n], err = i.stored(t, columns[n], value); err != nil {
 				return nil, err
 			}

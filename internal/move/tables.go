@@ -8,6 +8,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 )
@@ -19,6 +20,7 @@ type table struct {
 
 	key     []string // primary key columns, nil for `id`
 	secrets []string // columns that the installation encrypts if it has a key
+	packed  string   // the column with texts that may be compressed, "" if none
 	links   []link   // besides the collection's relation fields
 }
 
@@ -61,7 +63,10 @@ var details = map[string]table{
 			"WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
 	},
 	// portal links stay
-	member.CollectionName: {from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid"},
+	member.CollectionName: {
+		from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid",
+	},
+	inbound.RequestsCollection: {packed: "body"},
 	"_inboundPeople": {
 		from: "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` " +
 			"WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",

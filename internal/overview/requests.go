@@ -9,6 +9,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/stamp"
 )
 
@@ -26,7 +28,8 @@ type InboundRequest struct {
 // InboundRequestDetails is a request with its body.
 type InboundRequestDetails struct {
 	InboundRequest
-	Body string `json:"body" db:"body"`
+	Body   string `json:"body" db:"body"`
+	Stored bool   `json:"stored" db:"-"` // false if Body only names what a body had that was too large
 }
 
 // InboundPage is a page of requests.
@@ -82,5 +85,6 @@ func InboundRequestOf(app core.App, id string) (*InboundRequestDetails, error) {
 		return nil, fmt.Errorf("reading the inbound request %q: %w", id, err)
 	}
 	found.Created = stamp.Show(found.Created)
+	found.Body, found.Stored = inbound.BodyText(found.Body, payload.MaxBody)
 	return found, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
-	"contactbase/internal/inbound/payload"
 	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testenv"
@@ -121,9 +120,9 @@ func TestEvictionOrder(t *testing.T) {
 		a.record(fmt.Sprintf(`{"first":%d}`, i))
 	}
 	a.remember("old", "{}")
-	large := strings.Repeat("é", payload.MaxBody/2)
+	large, noise := strings.Repeat("é", 1<<19), testkit.Noise(1, 1_392_000) // both are stored in nearly 1 MiB
 	for i := range 70 {
-		a.record(large)
+		a.record(noise)
 		if i%10 == 0 {
 			a.remember(fmt.Sprint("new ", i), large)
 		}
@@ -131,7 +130,7 @@ func TestEvictionOrder(t *testing.T) {
 			a.holds()
 		}
 	}
-	if requests, answers := a.holds(); requests != 56 || answers != 8 { // the older requests have made room
+	if requests, answers := a.holds(); requests != 57 || answers != 8 { // the older requests have made room
 		t.Errorf("%d requests and %d responses are left", requests, answers)
 	}
 	a.expect("old", true)
@@ -144,7 +143,7 @@ func TestEvictionOrder(t *testing.T) {
 	if requests, answers := a.holds(); requests != 10 || answers != 53 {
 		t.Errorf("with many responses, %d requests and %d responses are left", requests, answers)
 	}
-	a.record(large)
+	a.record(noise)
 	if requests, _ := a.holds(); requests != 10 {
 		t.Errorf("after another request, %d requests are left", requests)
 	}
@@ -171,7 +170,7 @@ func TestEvictionInChunks(t *testing.T) {
 	app := testkit.NewApp(t)
 	a := newAccount(t, app)
 	a.fill("1", 300, 2000)
-	a.fill("2", 63, payload.MaxBody-384)
+	a.fill("2", 63, 1<<20-384)
 	if err := quota.TrimAll(context.Background(), app); err != nil {
 		t.Fatal(err)
 	}

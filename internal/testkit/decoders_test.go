@@ -72,6 +72,9 @@ var decoders = map[string]string{
 		internal/contact.IsOptional internal/inbound/payload.IgnoredWarning
 		internal/inbound/payload.MissingWarning
 	`,
+	"TestHostileStoredBodies": `
+		internal/inbound/payload.Keep
+	`,
 	"TestHostileMappings": `
 		internal/inbound/payload.ParseMapping
 	`,

@@ -129,6 +129,31 @@ func TestHostilePayloads(t *testing.T) {
 	}
 }
 
+// What is stored of a body is found in linear time, and shown in a time that its text limits.
+func TestHostileStoredBodies(t *testing.T) {
+	linear(t, bodies, func(_ *testing.T, input []byte) { payload.Keep(asJSON, input) })
+	linear(t, forms, func(_ *testing.T, input []byte) { payload.Keep(asForm, input) })
+	zipped := func(content generator) generator {
+		return func(n int) []byte {
+			var file bytes.Buffer
+			w := gzip.NewWriter(&file)
+			_, _ = w.Write(content(n))
+			_ = w.Close()
+			return file.Bytes()
+		}
+	}
+	linear(t, map[string]generator{
+		"plain":      repeat("", "a", ""),
+		"zeros":      zipped(repeat("", "\x00", "")),
+		"bytes":      zipped(repeat("", "\xff", "")),
+		"no stream":  repeat("\x1f\x8b", "\x00", ""),
+		"a name":     repeat("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x00", "a", ""),
+		"streams":    repeat("", string(zipped(repeat("", "a", ""))(1)), ""),
+		"no body":    repeat("\xff", "a", ""),
+		"many zeros": zipped(repeat("", strings.Repeat("\x00", 100), "")),
+	}, func(_ *testing.T, input []byte) { inbound.BodyText(string(input), payload.MaxBody) })
+}
+
 // Reading a mapping is linear.
 func TestHostileMappings(t *testing.T) {
 	linear(t, map[string]generator{

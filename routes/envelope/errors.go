@@ -47,6 +47,7 @@ var statuses = map[fault.Code]int{
 	fault.KeyNotActive:         http.StatusConflict,
 	fault.AlreadyAccepted:      http.StatusConflict,
 	fault.TooManyRotations:     http.StatusConflict,
+	fault.NotStored:            http.StatusConflict,
 	fault.CursorExpired:        http.StatusGone,
 	fault.InvitationExpired:    http.StatusGone,
 	fault.PreconditionFailed:   http.StatusPreconditionFailed,

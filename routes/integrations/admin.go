@@ -23,8 +23,8 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// maxAdminBody is the largest body of a superuser, in bytes: it may have a sample payload and some room.
-const maxAdminBody = payload.MaxBody + 256<<10
+// maxAdminBody is the largest body of a superuser, in bytes: it may have a sample payload, whose quotes are escaped.
+const maxAdminBody = 2 * payload.MaxBody
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))

@@ -321,7 +321,8 @@ export interface paths {
         /**
          * Send contacts to an inbound webhook
          * @description Creates, updates or deletes contacts. Accepts JSON (an object, or an array of at most 1,000), a form, or the text
-         *     fields of a multipart form. The body may have at most 1 MiB and 100,000 values.
+         *     fields of a multipart form. The body may have at most 5 MiB and 100,000 values. Texts over 64 KiB, such as attachments, are
+         *     left out with a warning.
          *
          *     **Matching.** The server looks for a contact by `id`, then `externalId`, then `email` (ignoring case; the oldest
          *     contact if several share it). If a contact matches, the server updates the fields that were sent; otherwise it
@@ -773,7 +774,7 @@ export interface paths {
         /**
          * Replay a stored inbound request
          * @description Applies the stored body again, with the webhook's current mapping and access level. The response is the inbound
-         *     webhook's own. Members with the role `admin` may call it for their tenant.
+         *     webhook's own. A body that was too large to keep gets 409 `not_stored`. Members with the role `admin` may call it for their tenant.
          */
         post: operations["replayInboundRequest"];
         delete?: never;
@@ -2491,6 +2492,7 @@ export interface components {
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
          *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
          *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
+         *     | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
          *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
          *     | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -2503,7 +2505,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -4396,7 +4398,17 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: more than 1 MiB, 1,000 items or 100,000 values. */
+        /** @description `not_stored`: the body of the request was too large to keep. */
+        InboundNotStored: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `payload_too_large`: more than 5 MiB, 1,000 items or 100,000 values. */
         InboundTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6356,7 +6368,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
-            409: components["responses"]["InboundInUse"];
+            409: components["responses"]["InboundNotStored"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["InboundMediaType"];
             429: components["responses"]["PlainRateLimited"];

@@ -24,13 +24,12 @@ import (
 
 // Limits of one request.
 const (
-	MaxBody   = 1 << 20 // bytes; checked by the code that reads the body
+	MaxBody   = 5 << 20 // bytes; checked by the code that reads the body
 	MaxItems  = 1000    // items of an array
 	MaxDepth  = 64      // levels of nested objects and arrays
 	MaxValues = 100_000 // values, including objects and arrays; half a million would take most of the time
 
-	// maxValue is the maximum size of a value, in bytes. No field is nearly as long; it prevents a mapping from
-	// storing half of the payload.
+	// maxValue is the maximum size of a value, in bytes. No field is nearly as long; longer ones are attachments.
 	maxValue = 64 << 10
 )
 
@@ -135,17 +134,19 @@ type Payload struct {
 	Items []Item
 	Note  string // a sentence about what arrived instead of a contact, "" if nothing did
 	Batch bool   // an array, or the mapping has an items path
+	Kept  Kept
 }
 
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it
 // reads common names (see plainItem) and events of another Contactbase; with one, only the mapping counts. own are
 // the names of the admin's fields, which are nothing else. The error is always a *fault.Error.
 func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload, error) {
-	root, warnings, err := parse(contentType, body)
+	d, err := open(contentType, body)
 	if err != nil {
 		return Payload{}, err
 	}
 	var p Payload
+	root := d.root
 	if m != nil {
 		p, err = m.apply(root, own)
 	} else {
@@ -155,12 +156,16 @@ func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload
 		return Payload{}, err
 	}
 	if p.Note == "" {
-		p.Note = receivedNote(arrived(root))
+		p.Note = receivedNote(d.kept.Names)
+	}
+	p.Kept = d.kept
+	for _, warning := range d.warnings {
+		p.Note += " " + strings.ToUpper(warning[:1]) + warning[1:] + "."
 	}
 	for i := range p.Items {
 		p.Items[i].readTexts()
 		p.Items[i].finish()
-		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
+		p.Items[i].Warnings = append(p.Items[i].Warnings, d.warnings...)
 	}
 	if m == nil {
 		p.advise(root)
@@ -246,9 +251,9 @@ func checkCount(n int) error {
 	return nil
 }
 
-// parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The warnings are
-// about the whole body.
-func parse(contentType string, body []byte) (root any, warnings []string, err error) {
+// parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The names of the files of a form
+// are in files.
+func parse(contentType string, body []byte) (root any, files []string, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) && strings.TrimSpace(contentType) != "" {
 		return nil, nil, unsupported()
@@ -268,11 +273,11 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 			root, err = parseURLEncoded(body)
 		}
 	case media == "multipart/form-data":
-		root, warnings, err = parseMultipart(body, params["boundary"])
+		root, files, err = parseMultipart(body, params["boundary"])
 	default:
 		err = unsupported()
 	}
-	return root, warnings, err
+	return root, files, err
 }
 
 // utf8Names are the charsets whose texts are valid UTF-8.

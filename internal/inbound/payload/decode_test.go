@@ -267,7 +267,10 @@ func TestPlainItem(t *testing.T) {
 		{"an object without an optional value", `{"email":"a@example.com","Company":{},"phone":[[]]}`,
 			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`ignored: "Company", "phone"`}}},
 		{"an optional value that is far too long", `{"email":"a@example.com","company":"` + strings.Repeat("x", maxValue+1) + `"}`,
-			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`ignored: "company"`}}},
+			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`a text may have at most 64 KiB; ignored: "company"`}}},
+		{"long texts in parts", `{"email":"a@example.com","files":[1,{"data":"` + strings.Repeat("x", maxValue+1) + `"},"` + strings.Repeat("x", maxValue+1) + `"]}`,
+			Item{Fields: fields("email", "a@example.com"), Extra: map[string]any{"files": []any{json.Number("1"), map[string]any{}, nil}},
+				Warnings: []string{`a text may have at most 64 KiB; ignored: "files.1.data", "files.2"`}}},
 		{"names of several lines", `{"name":"Ada\r\nKing\t","company":"A\u2028E","email":"a@example.com"}`,
 			Item{Fields: fields("name", "Ada King", "company", "A E", "email", "a@example.com")}},
 
@@ -277,7 +280,7 @@ func TestPlainItem(t *testing.T) {
 		{"a list as a field", `{"email":["a@example.com"]}`, wrong("email", fault.CodeInvalidType, notScalar)},
 		{"an object as a field's spelling", `{"Name":{}}`, wrong("name", fault.CodeInvalidType, notScalar)},
 		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},
-		{"a value that is far too long", `{"name":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("name", fault.CodeTooLong, "must have at most 65536 bytes")},
+		{"a number that is far too long", `{"name":` + strings.Repeat("1", maxValue+1) + `}`, wrong("name", fault.CodeTooLong, "must have at most 65536 bytes")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func parseURLEncoded(body []byte) (any, error) {
 	return f.tree(), nil
 }
 
-// parseMultipart reads multipart/form-data (RFC 7578). It skips files with a warning.
+// parseMultipart reads multipart/form-data (RFC 7578). It skips files, and returns their names.
 func parseMultipart(body []byte, boundary string) (any, []string, error) {
 	if len(body) == 0 {
 		return nil, nil, errEmptyBody
@@ -79,10 +79,7 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 			return nil, nil, err
 		}
 	}
-	if len(files) == 0 {
-		return f.tree(), nil, nil
-	}
-	return f.tree(), []string{"files are not stored; " + IgnoredWarning(files)}, nil
+	return f.tree(), files, nil
 }
 
 func malformedMultipart() error {

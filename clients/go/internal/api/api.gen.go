@@ -69,6 +69,7 @@ const (
 	ErrorCodeMethodNotAllowed       ErrorCode = "method_not_allowed"
 	ErrorCodeMissingApiKey          ErrorCode = "missing_api_key"
 	ErrorCodeNotFound               ErrorCode = "not_found"
+	ErrorCodeNotStored              ErrorCode = "not_stored"
 	ErrorCodePayloadTooLarge        ErrorCode = "payload_too_large"
 	ErrorCodePreconditionFailed     ErrorCode = "precondition_failed"
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
@@ -163,6 +164,7 @@ type BatchError struct {
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
+	// | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -387,6 +389,7 @@ type EntityTag = string
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 // | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 // | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
+// | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 // | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 // | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -422,6 +425,7 @@ type ErrorDetail struct {
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
+	// | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
 	// | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
