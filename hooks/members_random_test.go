@@ -41,7 +41,7 @@ var (
 		"POST /webhooks/%s/rotate", "POST /webhooks/%s/recover", "POST /webhooks/preview-filter", "GET /webhooks/health?ids=%s", "GET /webhooks/health?ids=%s,%s",
 		"GET /webhooks/%s/activity", "GET /webhooks/%s/inspected", "GET /deliveries?webhook=%s", "GET /deliveries?webhook=%s&webhook=%s", "GET /deliveries/%s", "GET /deliveries/%s/attempts",
 		"POST /deliveries/%s/redeliver", "POST /keys/%s/rotate", "GET /keys/%s/activity", "GET /keys/unknown/activity", "POST /inbound/%s/rotate", "POST /inbound/preview",
-		"GET /inbound/requests?inbound=%s", "POST /inbound/requests/%s/replay", "GET /contacts/%s/events", "GET /contacts/export?tenant=%s", "GET /contacts/export?tenant=%s&tenant=%s",
+		"GET /inbound/requests?inbound=%s", "POST /inbound/requests/%s/replay", "GET /contacts/%s/events", "GET /contacts?tenant=%s", "GET /contacts?tenant=%s&tenant=%s", "GET /contacts/count?tenant=%s", "GET /contacts/%s", "PATCH /contacts/%s", "DELETE /contacts/%s", "GET /contacts/export?tenant=%s", "GET /contacts/export?tenant=%s&tenant=%s",
 		"GET /imports?tenant=%s", "POST /imports?tenant=%s", "POST /imports?tenant=%s&tenant=%s", "GET /overview?tenant=%s", "GET /audit?tenant=%s", "GET /audit?tenant=%s&tenant=%s",
 		"GET /tenants/counts?ids=%s", "POST /tenants/%s/portal-link", "DELETE /tenants/%s/portal-links", "GET /replica", "PUT /webhooks/%s/ping",
 	}

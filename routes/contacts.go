@@ -28,18 +28,23 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	return s.sendPage(e, identity(e).TenantID, values, outside(e, apiPrefix)+"/contacts?")
+}
+
+// sendPage answers with a page of a tenant's contacts. address is that of the list, which parameters follow.
+func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, address string) error {
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err
 	}
-	page, err := s.lists.Page(e.App, identity(e).TenantID, query)
+	page, err := s.lists.Page(e.App, tenantID, query)
 	if err != nil {
 		return err
 	}
 	if page.Next != nil {
 		values.Del("offset")
 		values.Set("cursor", page.Next.String())
-		e.Response.Header().Set("Link", "<"+outside(e, apiPrefix)+"/contacts?"+values.Encode()+`>; rel="next"`)
+		e.Response.Header().Set("Link", "<"+address+values.Encode()+`>; rel="next"`)
 	}
 	body, err := listOf(page)
 	if err != nil {
@@ -64,11 +69,15 @@ func (s *server) countContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	return s.sendCount(e, identity(e).TenantID, values)
+}
+
+func (s *server) sendCount(e *core.RequestEvent, tenantID string, values url.Values) error {
 	filter, err := list.ParseFilters(e.App, values)
 	if err != nil {
 		return err
 	}
-	count, more, err := s.lists.Count(e.App, identity(e).TenantID, filter)
+	count, more, err := s.lists.Count(e.App, tenantID, filter)
 	if err != nil {
 		return err
 	}
@@ -93,7 +102,12 @@ func listOf(page *list.Page) (body []byte, err error) {
 }
 
 func (s *server) readContact(e *core.RequestEvent) error {
-	found, err := contact.Find(e.App, identity(e).TenantID, e.Request.PathValue("id"))
+	return sendFound(e, identity(e).TenantID, apiPrefix)
+}
+
+// sendFound answers with the contact of a tenant that the path names, below the prefix.
+func sendFound(e *core.RequestEvent, tenantID, prefix string) error {
+	found, err := contact.Find(e.App, tenantID, e.Request.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -102,7 +116,7 @@ func (s *server) readContact(e *core.RequestEvent) error {
 		return err
 	}
 	tag := contact.Tag(contactIn(body))
-	locate(e, e.Request.PathValue("id"), found.ID)
+	locate(e, prefix, e.Request.PathValue("id"), found.ID)
 	e.Response.Header().Set("ETag", tag)
 	if condition := e.Request.Header.Values("If-None-Match"); len(condition) > 0 && hasTag(condition, tag) {
 		return e.NoContent(http.StatusNotModified)
@@ -174,44 +188,58 @@ func (r *idempotentRequest) rememberContact(
 }
 
 func (s *server) updateContact(e *core.RequestEvent) error {
+	caller := identity(e)
+	check := func(tx sqlite.Reader) error { return confirm(tx, caller) }
+	return updateOne(e, caller.TenantID, apiPrefix, check)
+}
+
+// updateOne changes the contact of a tenant that the path names, below the prefix.
+func updateOne(e *core.RequestEvent, tenantID, prefix string, check func(tx sqlite.Reader) error) error {
 	_, object, err := envelope.ReadJSON(e, maxContactBody)
 	if err != nil {
 		return err
 	}
-	id, caller := e.Request.PathValue("id"), identity(e)
+	id := e.Request.PathValue("id")
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
 		// an unknown contact is 404, whatever the body
-		if _, err := contact.Find(e.App, caller.TenantID, id); err != nil {
+		if _, err := contact.Find(e.App, tenantID, id); err != nil {
 			return err
 		}
 		return invalid
 	}
-	updated, err := writeOne(e, contact.Item{
+	updated, err := commitOne(e, tenantID, contact.Item{
 		Action: contact.Update, Keys: []contact.Key{{Field: contact.ID, Value: id}},
 		Changes: changes, Matches: ifMatch(e.Request.Header),
-	})
+	}, check)
 	if err != nil {
 		return err
 	}
-	locate(e, id, updated.Contact.ID)
+	locate(e, prefix, id, updated.Contact.ID)
 	return sendContact(e, http.StatusOK, updated.Contact)
 }
 
 // locate says where the contact of the response is, if the id in the path is that of one that was merged into it.
-func locate(e *core.RequestEvent, id, found string) {
+func locate(e *core.RequestEvent, prefix, id, found string) {
 	if id != found {
-		e.Response.Header().Set("Content-Location", outside(e, apiPrefix+"/contacts/"+found))
+		e.Response.Header().Set("Content-Location", outside(e, prefix+"/contacts/"+found))
 	}
 }
 
 // writeOne writes a change of a contact for the caller.
 func writeOne(e *core.RequestEvent, item contact.Item) (result contact.Result, err error) {
 	caller := identity(e)
+	return commitOne(e, caller.TenantID, item, func(tx sqlite.Reader) error { return confirm(tx, caller) })
+}
+
+// commitOne writes a change of a contact of a tenant, if check allows it.
+func commitOne(
+	e *core.RequestEvent, tenantID string, item contact.Item, check func(tx sqlite.Reader) error,
+) (result contact.Result, err error) {
 	write := contact.Request{
-		Tenant: caller.TenantID,
+		Tenant: tenantID,
 		Items:  []contact.Item{item},
-		Check:  func(tx sqlite.Reader) error { return confirm(tx, caller) },
+		Check:  check,
 		Finish: func(_ sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
 			result = results[0]
 			return nil, result.Err()
@@ -249,7 +277,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 		return err
 	}
 	if written.Contact.ExternalID != externalID { // it remained when the one with that external id was merged into it
-		locate(e, "", written.Contact.ID)
+		locate(e, apiPrefix, "", written.Contact.ID)
 	}
 	if written.Status != contact.Created {
 		return sendContact(e, http.StatusOK, written.Contact)

@@ -43,14 +43,14 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 		err = s.mergeOnce(e, caller, request, m)
 	}
 	if errors.Is(err, errReplayed) {
-		locate(e, id, path.Base(request.answer.Location))
+		locate(e, apiPrefix, id, path.Base(request.answer.Location))
 		e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
 		return request.send(e)
 	}
 	if err != nil {
 		return err
 	}
-	locate(e, id, m.merged.ID)
+	locate(e, apiPrefix, id, m.merged.ID)
 	return sendContact(e, http.StatusOK, m.merged)
 }
 

@@ -47,7 +47,7 @@ var auditID = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
 func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 	values := e.Request.URL.Query()
-	if query.Tenant, err = listedTenant(e); err != nil {
+	if query.Tenant, err = ListedTenant(e); err != nil {
 		return query, err
 	}
 	if query.Before = values.Get("before"); query.Before != "" && !auditID.MatchString(query.Before) {
@@ -64,9 +64,9 @@ func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 	return query, nil
 }
 
-// listedTenant returns the tenant whose rows a list has, "" for all: that of the member who calls, or the one that a
+// ListedTenant returns the tenant whose rows a list has, "" for all: that of the member who calls, or the one that a
 // superuser names.
-func listedTenant(e *core.RequestEvent) (string, error) {
+func ListedTenant(e *core.RequestEvent) (string, error) {
 	own, wanted := tenantOf(e), e.Request.URL.Query().Get("tenant")
 	if own == "" {
 		return wanted, nil

@@ -45,7 +45,7 @@ func eventsQuery(e *core.RequestEvent) (query overview.EventsQuery, err error) {
 		return query, err
 	}
 	query.Limit = min(query.Limit, maxEvents)
-	query.Tenant, err = listedTenant(e)
+	query.Tenant, err = ListedTenant(e)
 	return query, err
 }
 

@@ -69,7 +69,7 @@ func webhooksQuery(e *core.RequestEvent) (query overview.WebhooksQuery, err erro
 		return query, err
 	}
 	query.Limit = min(query.Limit, maxPerPage)
-	query.Tenant, err = listedTenant(e)
+	query.Tenant, err = ListedTenant(e)
 	return query, err
 }
 

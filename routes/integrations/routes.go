@@ -18,11 +18,16 @@ import (
 
 // Shared is what these routes share with those of integrators.
 type Shared struct {
-	Lists  *list.Reader
-	Limits *limit.Limits
-	Merge  func(*core.RequestEvent) error // merges contacts of a tenant
+	Lists    *list.Reader
+	Limits   *limit.Limits
+	Contacts Contacts
 	// KeyOf returns the identity of the API key in a request, nil if it has none, or an error if the key is invalid.
 	KeyOf func(*core.RequestEvent) (*credential.Identity, error)
+}
+
+// Contacts are the handlers of the contacts of a tenant.
+type Contacts struct {
+	List, Count, Read, Update, Delete, Merge func(*core.RequestEvent) error
 }
 
 // server holds what the routes share.
@@ -82,6 +87,11 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))),
 		route.New("POST", "/inbound/requests/{id}/replay",
 			route.WithCurrentFields(s.replayInbound), admins(fromPath(requestsTable))),
+		route.New("GET", "/contacts", s.Contacts.List, viewers()),
+		route.New("GET", "/contacts/count", s.Contacts.Count, viewers()),
+		route.New("GET", "/contacts/{id}", s.Contacts.Read, viewers(fromPath(contactsTable))),
+		route.New("PATCH", "/contacts/{id}", s.Contacts.Update, admins(fromPath(contactsTable))),
+		route.New("DELETE", "/contacts/{id}", s.Contacts.Delete, admins(fromPath(contactsTable))),
 		route.New("GET", "/contacts/fields", s.listImportFields, viewers()),
 		route.New("GET", "/contacts/filters", s.listFilters, superusers),
 		route.New("POST", "/contacts/filters", s.addFilter, superusers),
@@ -109,7 +119,7 @@ func (s *server) tenantRoutes(superusers scope) []route.Route {
 		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates,
 			limited("duplicates", viewers(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/contacts/{contact}/merge",
-			route.WithCurrentFields(s.Merge), limited("merge", admins(fromPath(tenantsTable)))),
+			route.WithCurrentFields(s.Contacts.Merge), limited("merge", admins(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, orKey{superusers, s.KeyOf}),
 		route.New("DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers),
 	}

@@ -260,8 +260,12 @@ func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
 	if r.table == tenantsTable {
 		return !slices.ContainsFunc(ids, func(id string) bool { return id != owner }), nil
 	}
+	alias := ""
+	if r.table == contactsTable { // the old ids of merged contacts lead to those that remain
+		alias = "AND NOT EXISTS (SELECT 1 FROM `_mergedContacts` WHERE `tenant` = ?2 AND `oldId` = j.`value`) "
+	}
 	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), "SELECT EXISTS (SELECT 1 FROM json_each(?1) j "+
-		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2))", sqlite.List(ids), owner)
+		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2) "+alias+")", sqlite.List(ids), owner)
 	if err != nil {
 		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
 	}

@@ -1174,6 +1174,116 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/contacts": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the contacts of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts`. Superusers must name the tenant. Members may call it for theirs.
+         */
+        get: operations["listTenantContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/count": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the contacts of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts/count`. Superusers must name the tenant. Members may call it for theirs.
+         */
+        get: operations["countTenantContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a contact of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts/{id}`. Members may call it for their tenant.
+         */
+        get: operations["readTenantContact"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a contact of a tenant
+         * @description Deletes the contact, and erases what is stored about it once its deliveries have ended. The event has the source
+         *     `superuser` or `member`. Members with the role `admin` may call it for their tenant. The ID of a contact that was
+         *     merged into another one deletes nothing.
+         */
+        delete: operations["deleteTenantContact"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a contact of a tenant
+         * @description Does the same as `PATCH /api/ext/v1/contacts/{id}`. The event has the source `superuser` or `member`. Members with the
+         *     role `admin` may call it for their tenant.
+         */
+        patch: operations["updateTenantContact"];
+        trace?: never;
+    };
     "/api/integrations/contacts/fields": {
         parameters: {
             query?: never;
@@ -4611,6 +4721,39 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description `invalid_parameter`: a query parameter is unknown, missing or invalid. `fields` names it. */
+        InvalidTenantList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8.
+         */
+        InvalidTenantContact: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `in_use`: a relation that requires the contact forbids its deletion. Nothing was written. */
+        TenantDeletionConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /**
          * @description `validation_failed`: the record lacks a required field that an admin has added; see `fields`. `invalid_parameter`: the URL is not
          *     valid UTF-8.
@@ -6891,6 +7034,365 @@ export interface operations {
             404: components["responses"]["RecordNotFound"];
             408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listTenantContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description How many contacts to skip. Cannot be used with `cursor`.
+                 * @example 200
+                 */
+                offset?: components["parameters"]["Offset"];
+                /**
+                 * @description The order; a minus sign reverses it. Names are ordered as `q` compares them: `Ärzte` beside `arzt`.
+                 * @example -updatedAt
+                 */
+                sort?: components["parameters"]["Sort"];
+                /**
+                 * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
+                 * @example eyJhIjoiMjAyNi0wMyJ9
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of contacts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactList"];
+                };
+            };
+            400: components["responses"]["InvalidTenantList"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    countTenantContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many contacts there are. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactCount"];
+                };
+            };
+            400: components["responses"]["InvalidTenantList"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If it is still current, the API returns 304 without a body.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            /** @description The contact still matches `If-None-Match`. No body. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    deleteTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            409: components["responses"]["TenantDeletionConflict"];
+            412: components["responses"]["MergePreconditionFailed"];
+            413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    updateTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactInput"];
+            };
+        };
+        responses: {
+            /** @description The contact after the change. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            400: components["responses"]["InvalidTenantContact"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            412: components["responses"]["MergePreconditionFailed"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
