@@ -148,6 +148,9 @@ func TestPasswordResetByMail(t *testing.T) {
 	token := m.token(address, "reset")
 	const reset = `{"token":%q,"password":"another password","passwordConfirm":"another password"}`
 	m.post(204, guest, "confirm-password-reset", reset, token)
+	if !m.reload(member.CollectionName, m.viewer.Id).GetBool("accepted") {
+		t.Error("the member has chosen a password, and can still be invited")
+	}
 	m.post(400, guest, "confirm-password-reset", reset, token)
 	if got := []int{signIn(guest, address, memberPassword, "").Status, signIn(guest, address, "another password", "").Status}; !slices.Equal(got, []int{400, 200}) {
 		t.Errorf("the old and the new password give %v", got)

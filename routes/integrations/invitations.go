@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"database/sql"
-	"errors"
 	"net/http"
 	"time"
 
@@ -54,8 +53,8 @@ func (s *server) inviteMember(e *core.RequestEvent) error {
 // maxAcceptBody is the largest body with a token and a password, in bytes.
 const maxAcceptBody = 4 << 10
 
-// acceptInvitation sets the password that an invited member has chosen. A wrong token counts as a failed authentication
-// of the client's address.
+// acceptInvitation sets the password that an invited member has chosen. What fails counts as a failed authentication of
+// the client's address: each attempt with a valid token hashes a password, which takes a while.
 func (s *server) acceptInvitation(e *core.RequestEvent) error {
 	var token, password string
 	_, object, err := envelope.ReadJSON(e, maxAcceptBody)
@@ -68,18 +67,20 @@ func (s *server) acceptInvitation(e *core.RequestEvent) error {
 	if len(faults) > 0 {
 		return fault.InvalidRequest(faults)
 	}
-	invited, err := member.FindInvited(e.App, token, time.Now())
-	if ended := (*fault.Error)(nil); errors.As(err, &ended) {
+	if err := accept(e.App, token, password); err != nil {
 		if limited := s.Limits.Refuse(e); limited != nil {
 			return limited
 		}
-	}
-	if err != nil {
-		return err
-	}
-	e.App = audit.As(e.App, audit.ActorOf(invited))
-	if err := member.Accept(e.App, invited, password, time.Now()); err != nil {
 		return err
 	}
 	return e.NoContent(http.StatusNoContent)
+}
+
+func accept(app core.App, token, password string) error {
+	now := time.Now()
+	invited, err := member.FindInvited(app, token, now)
+	if err != nil {
+		return err
+	}
+	return member.Accept(audit.As(app, audit.ActorOf(invited)), invited, password, now)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -158,7 +159,8 @@ func reloadMember(e *core.RequestEvent, streams bool) error {
 		}
 	}
 	present, err := e.App.FindRecordById(member.CollectionName, e.Auth.Id)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && present.TokenKey() != e.Auth.TokenKey() {
+	if errors.Is(err, sql.ErrNoRows) ||
+		err == nil && (present.TokenKey() != e.Auth.TokenKey() || member.HasEnded(present, time.Now())) {
 		return errNotSignedIn
 	}
 	if err != nil {
