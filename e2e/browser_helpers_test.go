@@ -46,7 +46,18 @@ func (s *server) newBrowser() *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, end := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
+	return s.newWindow(chromedp.NewContext(running, chromedp.WithNewBrowserContext()))
+}
+
+// newTab opens another tab of the same profile.
+func (b *browser) newTab(s *server) *browser {
+	b.t.Helper()
+	return s.newWindow(chromedp.NewContext(b.ctx))
+}
+
+func (s *server) newWindow(ctx context.Context, end context.CancelFunc) *browser {
+	t := s.t
+	t.Helper()
 	b := &browser{t: t, ctx: ctx, base: s.base, exchanges: map[network.RequestID]*exchange{}}
 	t.Cleanup(func() {
 		if t.Failed() {

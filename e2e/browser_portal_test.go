@@ -136,8 +136,8 @@ func TestBrowserPortal(t *testing.T) {
 	b.click("Do not import")
 	b.portal("/members", "Members") // which no page leads to
 	b.sees("The people who can sign in here.")
-	if evaluate[bool](b, `!!document.querySelector("[aria-label='Add member']")`) {
-		t.Error("a link offers to add a member, which is refused")
+	if evaluate[bool](b, `!!document.querySelector("[aria-label='Invite member']")`) {
+		t.Error("a link offers to invite a member, which is refused")
 	}
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the portal requests other hosts: %v", foreign)
@@ -178,17 +178,17 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.click("Cancel")
 	b.click("Members")
 	b.arrived("Members")
-	b.click("Add member")
+	b.click("Invite member")
 	b.look("portal-add-member")
 	b.fill("Email", "grace@example.com")
 	b.fill("Name", "Grace Hopper")
-	b.sees("No email is sent")
-	b.click("Add member")
-	invitation := b.shown("Sign-in")
-	if !regexp.MustCompile(`^http://\S+/portal/\ngrace@example.com\n\w{16}$`).MatchString(invitation) {
+	b.click("Invite")
+	invitation := b.shown("Link")
+	if !regexp.MustCompile(`^http://\S+/portal/#/invitation/cmv_\w{36}$`).MatchString(invitation) {
 		t.Errorf("the invitation is %q", invitation)
 	}
-	b.click("I have stored it")
+	b.sees("No email was sent")
+	b.click("Done")
 	b.closed()
 	b.says("Grace Hopper", "Role", "Viewer")
 	b.clickInMenu("More for Grace Hopper", "Make admin")

@@ -11,6 +11,9 @@ const importsLink = ["/imports", "ri-file-transfer-line", "Import and export"];
 /** @type {PageLink} */
 const auditLink = ["/audit", "ri-history-line", "Audit log"];
 
+/** @type {PageLink} */
+const membersLink = ["/members", "ri-group-line", "Members"];
+
 /** @returns {NavigationLink[]} */
 function pageLinks() {
     /** @type {PageLink[]} */

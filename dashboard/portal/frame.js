@@ -9,7 +9,7 @@ function breadcrumbs() {
 function pageNavigation() {
     const links = pageLinks();
     if (managesMembers()) {
-        links.push(pageLink(["/members", "ri-group-line", "Members"]));
+        links.push(pageLink(membersLink));
     }
     /** @type {ResizeObserver} */
     let resized;

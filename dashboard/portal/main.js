@@ -57,6 +57,13 @@ async function start() {
     takeLinkToken();
     const { offered } = session;
     await finishOAuth2();
+    listenToTabs();
+    if (!session.token && !offered && !sessionStorage.getItem(reasonKey) && !leadsFromMail()) { // the form shows the reason first
+        session.token = await askTabs();
+        if (session.token) {
+            sessionStorage.setItem(tokenKey, session.token);
+        }
+    }
     if (session.token) {
         try {
             await loadMember();
@@ -89,4 +96,5 @@ app.routes.superuserOnly(`${integrationsPath}/members`, membersPage);
 for (const [path, page] of Object.entries(mailPages)) {
     portalPages[path] = ({ params }) => mailPage(params.token || "", page);
 }
+portalPages["#/invitation/{token}"] = ({ params }) => invitationPage(params.token || "");
 start();

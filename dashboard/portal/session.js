@@ -1,4 +1,5 @@
-// Who is signed in, until when, and why no longer. The token is in the session storage of the browser, so that it ends with the tab.
+// Who is signed in, until when, and why no longer. The token is in the session storage of the browser, so that it ends with the tab. tabs.js shares it with
+// the other tabs.
 
 const tokenKey = "contactbaseToken " + location.pathname;
 const reasonKey = "contactbaseReason " + location.pathname;
@@ -71,15 +72,30 @@ function offerLink() {
 /** @param {string} token */
 function startSession(token) {
     sessionStorage.setItem(tokenKey, token);
+    if (isOwnSession(token)) {
+        tellTabs({ signedIn: payloadOf(token).id });
+    }
     location.reload();
 }
 
 /**
- * Ends the session. The page loads again, so that nothing is left of it: no window, no timer, no answer on its way.
+ * Ends the session, in all tabs if it is shared.
  *
  * @param {string} reason which the sign-in form shows
  */
 function endSession(reason) {
+    if (isOwnSession(session.token) && sessionStorage.getItem(tokenKey)) {
+        tellTabs({ ended: payloadOf(session.token).id, reason });
+    }
+    leaveSession(reason);
+}
+
+/**
+ * Ends the session in this tab. The page loads again, so that nothing is left of it: no window, no timer, no answer on its way.
+ *
+ * @param {string} reason which the sign-in form shows
+ */
+function leaveSession(reason) {
     if (!sessionStorage.getItem(tokenKey)) {
         return; // it has ended already
     }

@@ -66,7 +66,8 @@ function card(title, content) {
 }
 
 /**
- * The form of a card. While run runs it is busy; afterwards it says what run returned, or what went wrong.
+ * The form of a card. While run runs it is busy; afterwards it says what run returned, or what went wrong, beside the fields
+ * if it is about them.
  *
  * @param {object} form
  * @param {{ busy: boolean, fault: string, said: string }} form.state
@@ -81,7 +82,7 @@ function cardForm({ state, fields, submit, run, more }) {
             className: "integrations-form",
             onsubmit: (event) => {
                 event.preventDefault();
-                attemptIn(state, run);
+                attemptIn(state, run, event.currentTarget);
             },
         },
         fields,
@@ -98,13 +99,14 @@ function cardForm({ state, fields, submit, run, more }) {
 /**
  * @param {{ busy: boolean, fault: string, said: string }} state
  * @param {() => Promise<string | void>} run
+ * @param {HTMLElement} [form] whose fields show their faults
  */
-async function attemptIn(state, run) {
+async function attemptIn(state, run, form) {
     Object.assign(state, { busy: true, fault: "", said: "" });
     try {
         state.said = await run() || "";
     } catch (error) {
-        state.fault = errorText(error);
+        state.fault = form && showFieldFaults(form, error) ? "" : errorText(error);
     }
     state.busy = false;
 }
@@ -254,6 +256,50 @@ function mailPage(token, { title, label, submit, action, said }) {
             }
             return said;
         },
+        more: leave,
+    })));
+}
+
+/** Whether the address is that of a page that emails link to. Who opens it may be somebody else than who is signed in. */
+function leadsFromMail() {
+    return /^#\/(reset|email|verify|invitation)\//.test(location.hash);
+}
+
+/** The shortest password that a member can choose, unless an admin has set another rule, which the server knows. */
+const minPassword = 8;
+
+/**
+ * The page on which an invited member chooses a password.
+ *
+ * @param {string} token
+ */
+function invitationPage(token) {
+    const data = store({ password: "", confirmation: "", busy: false, fault: "", said: "" });
+    window.history.replaceState(null, "", location.pathname); // the token would stay in the history
+    // the browser's own check of a required field would leave no message beside it
+    const attributes = /** @type {const} */ ({ type: "password", autocomplete: "new-password", "html-aria-required": "true" });
+
+    async function accept() {
+        const { password, confirmation } = data;
+        if (password.length < minPassword) {
+            throw fieldFault("password", `Choose a password of at least ${minPassword} characters.`);
+        }
+        if (password !== confirmation) {
+            throw fieldFault("confirmation", "The passwords differ. Enter the same one.");
+        }
+        await client.send("/api/integrations/invitations/accept", { method: "POST", body: { token, password } });
+        return "Your password is set. Sign in with your email address and this password.";
+    }
+
+    const leave = t.a({ href: integrationsPath }, "Sign in");
+    return card("Choose your password", () => () => (data.said ? [t.div({ className: "alert success", role: "status" }, data.said), leave] : cardForm({
+        state: data,
+        fields: [
+            textField("Password", data, "password", { ...attributes, autofocus: true, help: `At least ${minPassword} characters.` }),
+            textField("Repeat the password", data, "confirmation", attributes),
+        ],
+        submit: "Set password",
+        run: accept,
         more: leave,
     })));
 }

@@ -16,7 +16,7 @@ watch(() => {
 app.store.creditLinks.push({ href: app.pb.buildURL("/docs"), icon: "ri-contacts-book-line", label: `Contactbase ${programVersion}` });
 
 app.store.settingsNavGroups = {
-    Integrations: [...pageLinks(), { href: integrationsPath + "/tenants", icon: "ri-building-line", label: "Tenants" }],
+    Integrations: [...pageLinks(), { href: integrationsPath + "/tenants", icon: "ri-building-line", label: "Tenants" }, pageLink(membersLink)],
     ...app.store.settingsNavGroups,
 };
 
@@ -30,3 +30,4 @@ for (const link of app.store.headerLinks.filter(({ href }) => href === "#/settin
 
 registerPages();
 app.routes.superuserOnly(`${integrationsPath}/tenants`, tenantsPage);
+app.routes.superuserOnly(`${integrationsPath}/members`, membersPage);

@@ -43,6 +43,7 @@ function tenantsPage() {
                     { name: "Contacts", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.contacts) },
                     { name: "Keys", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.keys) },
                     { name: "Webhooks", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.webhooks) },
+                    { name: "Members", className: "integrations-number", cell: ({ id, name, counts }) => t.a({ href: `${integrationsPath}/members?tenant=${id}`, ariaLabel: `${count(counts.members)} members of ${name}` }, count(counts.members)) },
                     { name: "Inbound", className: "integrations-number integrations-wide", cell: ({ counts }) => cappedCount(counts.inbound) },
                     { name: "Stored requests", className: "integrations-number integrations-wide", cell: ({ counts }) => storedLabel(counts) },
                     { className: "integrations-actions", cell: tenantActions },
@@ -116,7 +117,11 @@ function tenantActions(tenant) {
     return t.div(
         { className: "integrations-buttons" },
         actionButton("Edit", "ri-edit-line", () => editTenant(tenant), { ariaLabel: `Edit ${tenant.name}` }),
-        actionButton("Delete", "ri-delete-bin-7-line", () => deleteTenant(tenant), { style: "danger", ariaLabel: `Delete ${tenant.name}` }),
+        actionMenu(`More for ${tenant.name}`, [
+            ["Open portal as…", "ri-external-link-line", () => openPortal(tenant)],
+            ["Copy portal link…", "ri-link", () => copyPortalLink(tenant)],
+            ["Delete", "ri-delete-bin-7-line", () => deleteTenant(tenant), "integrations-bad"],
+        ]),
     );
 }
 
@@ -161,7 +166,7 @@ function editTenant(tenant) {
 
 /** @param {TenantRow} tenant */
 function deleteTenant(tenant) {
-    const { contacts, keys, webhooks, inbound } = tenant.counts;
+    const { contacts, keys, webhooks, inbound, members } = tenant.counts;
     const data = store({ name: "" });
     openForm({
         title: `Delete ${tenant.name}?`,
@@ -171,7 +176,7 @@ function deleteTenant(tenant) {
         content: () => [
             t.p(
                 null,
-                `${cappedPlural(contacts, "contact")}, ${cappedPlural(keys, "key")}, ${cappedPlural(webhooks, "webhook")} and ${cappedPlural(inbound, "inbound webhook")} are deleted with it. This cannot be undone.`,
+                `${cappedPlural(contacts, "contact")}, ${cappedPlural(keys, "key")}, ${cappedPlural(webhooks, "webhook")}, ${cappedPlural(inbound, "inbound webhook")} and ${plural(members, "member")} are deleted with it. This cannot be undone.`,
             ),
             textField("Type its name to confirm", data, "name", { required: true, autofocus: true }),
         ],
@@ -183,5 +188,70 @@ function deleteTenant(tenant) {
             await loadTenants();
             refreshPage();
         },
+    });
+}
+
+/** @type {[string, string][]} */
+const linkDurations = [["300", "Five minutes"], ["3600", "One hour"], ["86400", "One day"]];
+
+/**
+ * Opens the portal of a tenant in a new tab, as somebody with the role would see it.
+ *
+ * @param {Tenant} tenant
+ */
+function openPortal(tenant) {
+    /** @type {{ role: Member["role"] }} */
+    const data = store({ role: "viewer" });
+    openForm({
+        title: `Open the portal of ${tenant.name}`,
+        submit: "Open portal",
+        size: "sm",
+        content: () => [
+            t.p(null, "Opens a new tab for an hour. What you do there is in the audit log as a portal link."),
+            radioField("As", data, "role", roles),
+        ],
+        run: async () => {
+            const tab = window.open("about:blank"); // before anything is awaited, or the browser blocks it
+            try {
+                const { token } = await callIntegrations("POST", `/tenants/${tenant.id}/portal-link`, { role: data.role, name: "Superuser" });
+                if (!tab) {
+                    throw new Error("The browser blocked the new tab. Allow it, or copy a link.");
+                }
+                tab.sessionStorage.clear(); // a new tab begins with that of this one
+                tab.opener = null;
+                tab.location.replace(app.pb.buildURL("/portal/") + "#token=" + token);
+            } catch (error) {
+                tab?.close();
+                throw error;
+            }
+        },
+    });
+}
+
+/** @param {Tenant} tenant */
+function copyPortalLink(tenant) {
+    /** @type {{ role: Member["role"], name: string, expiresIn: string }} */
+    const data = store({ role: "viewer", name: "", expiresIn: "3600" });
+    let link = "";
+    openForm({
+        title: `Portal link of ${tenant.name}`,
+        submit: "Create link",
+        content: () => [
+            t.p(null, "Whoever has the link opens the portal without a password until it expires."),
+            radioField("Role", data, "role", roles),
+            textField("Name", data, "name", { maxLength: 255, help: "Who uses it. The portal, the list of members and the audit log show it." }),
+            selectField("Works for", data, "expiresIn", () => linkDurations),
+        ],
+        run: async () => {
+            const { role, name, expiresIn } = data;
+            const { token } = await callIntegrations("POST", `/tenants/${tenant.id}/portal-link`, { role, name: name.trim(), expiresIn: Number(expiresIn) });
+            link = `${siteAddress()}/portal/#token=${token}`;
+        },
+        onclose: () => link && openDialog({
+            title: `Portal link of ${tenant.name}`,
+            sticky: true,
+            content: copyBlock("Link", link, { autofocus: true }),
+            footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "Done"))],
+        }),
     });
 }

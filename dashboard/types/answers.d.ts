@@ -32,6 +32,8 @@ interface Answers {
     "/replica": Replica | null; // null where the server keeps none
     [duplicates: `/tenants/${string}/duplicates`]: DuplicateGroup[];
     [merge: `/tenants/${string}/contacts/${string}/merge`]: Contact;
+    [invitation: `/members/${string}/invitation`]: Invitation;
+    [link: `/tenants/${string}/portal-link`]: { url: string; token: string; expires: string };
     [counts: `/tenants/counts?ids=${string}`]: Counts[]; // one for each id, in their order
 }
 
@@ -53,6 +55,13 @@ interface Answer<Path extends keyof Answers> {
     next: string | null; // the cursor of the next page, of lists
     nextBefore?: string; // of events and the audit log
     totals?: Record<HealthState, number>; // of webhooks, whatever their health
+}
+
+/** Of a member, to choose a password. Without a mail server it has the address to pass on. */
+interface Invitation {
+    sent: boolean;
+    url?: string;
+    expires: string;
 }
 
 /** Contacts that may be the same. */

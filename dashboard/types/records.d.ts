@@ -30,6 +30,7 @@ interface Member {
     link: boolean;
     accepted: boolean; // whether they have ever chosen a password
     invitedUntil: string; // when the invitation ends
+    created: string;
     expand?: { tenant?: Tenant };
 }
 
