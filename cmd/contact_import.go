@@ -30,6 +30,7 @@ type importing struct {
 	ignoreUnknown bool
 	dryRun        bool
 	refused       string
+	warnings      string
 	unknown       []string // columns that are not recognized
 }
 
@@ -75,6 +76,8 @@ func contactImport(app core.App) *cobra.Command {
 		"the encoding of the file, such as windows-1250 or shift_jis (default: found out from the file and the country)")
 	flags.BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without changing contacts")
 	flags.StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
+	flags.StringVar(&i.warnings, "warnings", "",
+		"write the rows with warnings to this CSV file, with the column "+sheet.ProblemColumn)
 	choices(command, "match", sheet.Matches)
 	choices(command, "existing", sheet.Existing)
 	choices(command, "new", sheet.New)
@@ -91,8 +94,10 @@ func (i *importing) run(command *cobra.Command, tenantName string, names []strin
 		return err
 	}
 	for _, name := range names {
-		if err := i.checkRefused(name); err != nil {
-			return fmt.Errorf("--refused: %w", err)
+		for flag, path := range map[string]string{"refused": i.refused, "warnings": i.warnings} {
+			if err := checkReport(path, name); err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
 		}
 	}
 	source, err := i.open(command, names)
@@ -151,20 +156,20 @@ func (i *importing) named() (columns []string) {
 	return columns
 }
 
-// checkRefused returns an error if the rejected rows could not be written after the import.
-func (i *importing) checkRefused(source string) error {
-	if i.refused == "" || source == "-" {
+// checkReport returns an error if a report on a file could not be written after the import.
+func checkReport(report, source string) error {
+	if report == "" || source == "-" {
 		return nil
 	}
-	_, absent := os.Stat(i.refused)
-	file, err := os.OpenFile(i.refused, os.O_CREATE|os.O_WRONLY, 0o600)
+	_, absent := os.Stat(report)
+	file, err := os.OpenFile(report, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		_ = file.Close()
 		if absent != nil {
-			_ = os.Remove(i.refused)
+			_ = os.Remove(report)
 		}
 	}()
 	there, err := file.Stat()
@@ -172,7 +177,7 @@ func (i *importing) checkRefused(source string) error {
 		return err
 	}
 	if read, err := os.Stat(source); err != nil || os.SameFile(there, read) {
-		return errors.Join(err, fmt.Errorf("%s is the file to import; choose another one", i.refused))
+		return errors.Join(err, fmt.Errorf("%s is the file to import; choose another one", report))
 	}
 	return nil
 }
@@ -216,8 +221,11 @@ func (i *importing) printMapping(command *cobra.Command, file *imports.File) {
 	for _, column := range ignored {
 		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
 	}
-	for _, text := range slices.Concat(file.Warnings, file.Remarks(file.Columns)) {
+	for _, text := range file.Warnings {
 		fmt.Fprintln(out, text)
+	}
+	for _, remark := range file.Remarks(file.Columns) {
+		fmt.Fprintln(out, remark.Text)
 	}
 }
 
@@ -328,8 +336,19 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	for _, note := range notes {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", note.Row, note.Text)
 	}
+	for _, finding := range over.Findings {
+		fmt.Fprintln(command.ErrOrStderr(), finding)
+	}
 	if i.refused != "" {
 		if err := i.writeRefused(over); err != nil {
+			return err
+		}
+	}
+	if i.warnings != "" {
+		err := writeFile(i.warnings, func(to io.Writer) error {
+			return imports.WriteProblems(command.Context(), i.app, id, imports.Problems[1], to)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -377,6 +396,7 @@ func (i *importing) answer(of *imports.Import) row {
 		{"warnings", of.Warnings},
 		{"dryRun", i.dryRun},
 		{"match", i.choices.Match},
+		{"findings", append([]imports.Finding{}, of.Findings...)},
 		{"encoding", of.Encoding},
 		{"encodings", append([]charset.Candidate{}, of.Encodings...)},
 		{"headings", of.Headings},

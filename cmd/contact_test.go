@@ -265,8 +265,13 @@ func TestWorkbookCommands(t *testing.T) {
 	if listed, err := imports.List(app, acme); err != nil || listed[0].Name != "contacts.XLSX" {
 		t.Errorf("the list of imports has %q (%v), not the file's name alone", listed[0].Name, err)
 	}
-	if out, err := do("import", "Acme", refused, "--dryRun", "--json"); err == nil || !strings.Contains(out, `"refused": 1`) {
+	warnings := filepath.Join(folder, "warnings.csv")
+	out, err := do("import", "Acme", refused, "--dryRun", "--json", "--warnings", warnings)
+	if err == nil || !strings.Contains(out, `"refused": 1`) || !strings.Contains(out, `"kind": "invalid_email"`) {
 		t.Errorf("the refused rows: %s (%v)", out, err)
+	}
+	if content, err := os.ReadFile(warnings); err != nil || string(content) != "\ufeffname,email,reason,row,Problem\n" {
+		t.Errorf("the rows with warnings are %q (%v)", content, err)
 	}
 }
 

@@ -13,6 +13,7 @@ const auditActions = {
     exported: { text: "Exported", style: "" },
     imported: { text: "Imported", style: "" },
     merged: { text: "Merged", style: "" },
+    undone: { text: "Undone", style: "warning" },
     redelivered: { text: "Redelivered", style: "" },
     recovered: { text: "Recovered", style: "" },
     link_created: { text: "Created", style: "success" },

@@ -22,7 +22,7 @@ const unreadColumns = ["id", "createdAt", "updatedAt"];
 const stepTime = 500;
 
 /** @param {Import} shown */
-const isBusy = ({ status }) => ["checking", "running"].includes(status);
+const isBusy = ({ status }) => ["checking", "running", "undoing"].includes(status);
 
 /** @param {Import} shown */
 const canCheck = ({ status }) => ["new", "checked"].includes(status);

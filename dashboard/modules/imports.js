@@ -9,6 +9,8 @@ const importStates = {
     done: { text: "Done", style: "success" },
     cancelled: { text: "Cancelled", style: "danger" },
     dryRun: { text: "Dry run", style: "" },
+    undoing: { text: "Undoing", style: "warning" },
+    undone: { text: "Undone", style: "danger" },
 };
 
 function importsPage() {

@@ -75,7 +75,7 @@ interface DuplicateGroup {
 type ActorKind = "superuser" | "member" | "link" | "key" | "command" | "system";
 
 type AuditAction =
-    | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
+    | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "undone" | "redelivered" | "recovered" | "link_created" | "signed_in";
 
 /** Who did what. */
 interface AuditEntry {
@@ -280,7 +280,7 @@ interface Inspected {
     body: string;
 }
 
-type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
+type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun" | "undoing" | "undone";
 
 /** A sheet of contacts, and what becomes of it. */
 interface Import {

@@ -30,6 +30,7 @@ const (
 	Revoked     Action = "revoked"
 	Exported    Action = "exported"
 	Imported    Action = "imported"
+	Undone      Action = "undone" // an import
 	Merged      Action = "merged"
 	Redelivered Action = "redelivered"
 	Recovered   Action = "recovered"

@@ -58,8 +58,8 @@ func TestReadEmails(t *testing.T) {
 		if want[1] != "" {
 			left = "email: the first valid value of a list counts; " + want[1] + " left out"
 		}
-		if read.Wrong != nil || read.Value != want[0] || strings.Join(read.Warnings, "") != left {
-			t.Errorf("%q is %q %q, %v", text, read.Value, read.Warnings, read.Wrong)
+		if read.Wrong != nil || read.Value != want[0] || strings.Join(read.Warnings(), "") != left {
+			t.Errorf("%q is %q %q, %v", text, read.Value, read.Warnings(), read.Wrong)
 		}
 	}
 }

@@ -173,7 +173,11 @@ func readRow(t *testing.T, app core.App, row map[string]string) (contact.Item, [
 	if err != nil {
 		t.Fatal(err)
 	}
-	return item, warnings
+	texts := make([]string, len(warnings))
+	for i, warning := range warnings {
+		texts[i] = warning.Text
+	}
+	return item, texts
 }
 
 // readCard writes the card of a contact, and returns the item of it.

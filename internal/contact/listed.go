@@ -12,9 +12,15 @@ import (
 
 // Reading is what a text that people and other programs write has for a field.
 type Reading struct {
-	Value    string
-	Warnings []string     // what is left out or assumed
-	Wrong    *fault.Field // why it has no value
+	Value   string
+	Assumed string       // a warning about what is assumed, "" for nothing
+	LeftOut string       // a warning about values that are left out, "" for none
+	Wrong   *fault.Field // why it has no value
+}
+
+// Warnings returns the warnings about what is assumed and left out.
+func (r Reading) Warnings() []string {
+	return slices.DeleteFunc([]string{r.Assumed, r.LeftOut}, func(text string) bool { return text == "" })
 }
 
 // ListSeparator separates the values of a list in a cell.
@@ -40,11 +46,11 @@ type listed struct {
 func (l listed) reading(field string) Reading {
 	found := Reading{Value: l.value, Wrong: l.wrong}
 	if l.assumed != "" {
-		found.Warnings = append(found.Warnings, field+": "+l.assumed)
+		found.Assumed = field + ": " + l.assumed
 	}
 	if len(l.others) > 0 {
-		found.Warnings = append(found.Warnings, field+": the first valid value of a list counts; "+
-			written.Quote(strings.Join(l.others, ", "))+" left out")
+		found.LeftOut = field + ": the first valid value of a list counts; " +
+			written.Quote(strings.Join(l.others, ", ")) + " left out"
 	}
 	return found
 }

@@ -119,8 +119,8 @@ func TestReadPhoneOfCountries(t *testing.T) {
 		{"999999999999", nil, "", false},
 	} {
 		read := contact.ReadPhone(c.text, c.countries...)
-		if read.Value != c.want && (c.want != "" || read.Wrong == nil) || (len(read.Warnings) > 0) != c.isAssumed {
-			t.Errorf("%q in %q is %q %q %v", c.text, c.countries, read.Value, read.Warnings, read.Wrong)
+		if read.Value != c.want && (c.want != "" || read.Wrong == nil) || (len(read.Warnings()) > 0) != c.isAssumed {
+			t.Errorf("%q in %q is %q %q %v", c.text, c.countries, read.Value, read.Warnings(), read.Wrong)
 		}
 	}
 	for value, want := range map[string]string{

@@ -32,6 +32,7 @@ var furtherOwnerships = []ownership{
 	{table: "deliveries", column: "tenant", owner: "tenants"},
 	{table: "_fanOutSince", column: "tenant", owner: "tenants"},
 	{table: "_importContacts", column: "contact", owner: "contacts"},
+	{table: "_importCreated", column: "contact", owner: "contacts"},
 	{table: "_idempotency", column: "inboundRequest", owner: "inbound_requests", shared: true},
 	{table: "_keptCalls", column: "key", owner: "api_keys", shared: true},            // or of no key
 	{table: "tenant_members", column: "key", owner: "api_keys", shared: true},        // or of no link that a key made

@@ -30,6 +30,7 @@ var ownerless = map[string]string{
 	"_importRefusals.import": "as rows",
 	"_importNotes.import":    "as rows",
 	"_importContacts.import": "as rows",
+	"_importCreated.import":  "as rows",
 	"_eventsGone.event":      "names an event that was deleted",
 	"_fanOutCursor.event":    "a position, which a trigger moves",
 	"_fanOutSince.event":     "a position",

@@ -86,7 +86,7 @@ func readPhone(item *payload.Item, country string) {
 	read := contact.ReadPhone(text, append(item.Countries, country)...)
 	if read.Wrong == nil && read.Value != "" {
 		item.Fields[payload.FieldPhone] = read.Value
-		item.Warnings = append(item.Warnings, read.Warnings...)
+		item.Warnings = append(item.Warnings, read.Warnings()...)
 	}
 }
 

@@ -65,6 +65,45 @@ func CheckUnused(tx core.App, record *core.Record) error {
 	return nil
 }
 
+// CountRequired returns how many of the records with these ids CheckUnused refuses.
+func CountRequired(app core.App, target *core.Collection, ids []string) (int, error) {
+	references, err := referencesTo(app, target)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	required := map[string]bool{}
+	for _, r := range references {
+		if !r.field.Required || r.field.CascadeDelete {
+			continue
+		}
+		found, err := r.requiredOf(app, target, ids)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range found {
+			required[id] = true
+		}
+	}
+	return len(required), nil
+}
+
+// requiredOf returns those of the ids that are the only one in the relation of another record.
+func (r reference) requiredOf(app core.App, target *core.Collection, ids []string) (found []string, err error) {
+	own := "[[" + r.column() + "]]"
+	query := app.RecordQuery(r.collection).AndWhere(r.has(ids))
+	if r.field.IsMultiple() {
+		own = "json_extract(" + own + ", '$[0]')"
+		query.AndWhere(dbx.NewExp("json_array_length([[" + r.column() + "]]) = 1"))
+	}
+	if r.collection.Id == target.Id {
+		query.AndWhere(dbx.NewExp("[[" + r.collection.Name + ".id]] != " + own))
+	}
+	if err := query.Select(own).Distinct(true).Column(&found); err != nil {
+		return nil, fmt.Errorf("reading what the relation %s of %s requires: %w", r.field.Name, r.collection.Name, err)
+	}
+	return found, nil
+}
+
 // Exists reports whether an admin has added a relation to a collection.
 func Exists(app core.App, target *core.Collection) (bool, error) {
 	references, err := referencesTo(app, target)

@@ -112,7 +112,7 @@ const pageLasts = time.Minute
 // importingSQL reports whether contacts of the tenant ?1 are being imported, or part of a file has been
 // uploaded since ?2.
 const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` " +
-	"WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
+	"WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running', 'undoing') OR `status` = 'storing' AND `updated` > ?2))"
 
 // Freeze closes a tenant for writes in the caller's transaction, and reports whether it was open. Fan out pending
 // events in the same transaction first.

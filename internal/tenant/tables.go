@@ -58,6 +58,7 @@ var Tables = []Table{
 	{Name: "_importRows", Key: []string{"import", "first"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importRefusals", Key: []string{"import", "row"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importNotes", Key: []string{"import", "row", "text"}, Owners: ofTenant, Deletion: AsRows},
+	{Name: "_importCreated", Key: []string{"import", "contact"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importContacts", Key: []string{"import", "contact"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_notices", Owners: ofTenant, Shared: true, Deletion: AsRows},
 	{Name: "_noticeMails", Key: []string{"notice", "recipient"}, Owners: map[string]string{"notice": "_notices"}},

@@ -103,6 +103,7 @@ var decoders = map[string]string{
 		internal/overview.ReadLanding internal/secret.IsSealed internal/sqlite.IsRefused
 		internal/sqlite/physical.Parse internal/visitor.IsKnown internal/sse.Stream.Send internal/sse.AppendEvent internal/sse.AppendID
 		internal/stamp.AppendShown internal/contact/sheet.Export internal/contact/sheet.NewWriter
+		internal/contact/sheet.KindOf internal/contact/sheet.KindOfRow
 	`,
 	"choices of a person, at most one for each of 200 columns": `
 		internal/contact/sheet.Suggestion.Choose internal/contact/sheet.Mapping.Remarks

@@ -3,11 +3,13 @@ package integrations
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -151,6 +153,50 @@ func (s *server) readRefused(e *core.RequestEvent) error {
 	}
 	return writeSheet(e, "refused", found.Format, func(to io.Writer) error {
 		return imports.WriteRefused(e.App, found.ID, found.Format, to)
+	})
+}
+
+// undoTimeout is how long the answer to an undo waits for its end.
+const undoTimeout = 10 * time.Second
+
+// undoImport deletes what an import has created. It answers 202 while the undo continues.
+func (s *server) undoImport(e *core.RequestEvent) error {
+	var input struct {
+		DryRun bool `json:"dryRun"`
+	}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	id := e.Request.PathValue("id")
+	if input.DryRun {
+		undo, err := imports.PreviewUndo(e.Request.Context(), e.App, id)
+		return envelope.WriteResult(e, undo, err)
+	}
+	if err := imports.BeginUndo(e.App, id); err != nil {
+		return err
+	}
+	s.Imports.Wake()
+	ctx, cancel := context.WithTimeout(e.Request.Context(), undoTimeout)
+	defer cancel()
+	undo, done, err := imports.AwaitUndo(ctx, e.App, id)
+	if err != nil || done {
+		return envelope.WriteResult(e, undo, err)
+	}
+	return e.JSON(http.StatusAccepted, map[string]any{"data": undo})
+}
+
+// readProblems answers with the rows that are refused or have warnings, and the reasons, as CSV.
+func (s *server) readProblems(e *core.RequestEvent) error {
+	kind := e.Request.URL.Query().Get("kind")
+	if !slices.Contains(imports.Problems, kind) {
+		return envelope.InvalidParameter("kind", "must be refused or warnings")
+	}
+	found, err := imports.Find(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeSheet(e, kind, sheet.CSV, func(to io.Writer) error {
+		return imports.WriteProblems(e.Request.Context(), e.App, found.ID, kind, to)
 	})
 }
 

@@ -23,7 +23,7 @@ func TestOnlySuperusersImportAndExport(t *testing.T) {
 	for _, request := range [][2]string{
 		{"GET", importsPath}, {"POST", importsPath + "?tenant=" + f.tenant}, {"GET", "/api/integrations/contacts/fields"}, {"GET", importsPath + "/x"},
 		{"POST", importsPath + "/x/check"}, {"POST", importsPath + "/x/start"}, {"POST", importsPath + "/x/cancel"},
-		{"GET", importsPath + "/x/refused"}, {"GET", "/api/integrations/contacts/export?tenant=" + f.tenant},
+		{"GET", importsPath + "/x/refused"}, {"GET", importsPath + "/x/problems?kind=refused"}, {"POST", importsPath + "/x/undo"}, {"GET", "/api/integrations/contacts/export?tenant=" + f.tenant},
 	} {
 		if got := client.Do(request[0], request[1], ""); got.Status != http.StatusUnauthorized {
 			t.Errorf("%v gives a key %d %s", request, got.Status, got.Body)
@@ -287,5 +287,79 @@ func TestUploadEndsWithTheMember(t *testing.T) {
 	}
 	if n := testkit.Count(t, f.App, "SELECT (SELECT count(*) FROM _imports) + (SELECT count(*) FROM _importRows)", nil); n != 0 {
 		t.Errorf("%d rows are left", n)
+	}
+}
+
+// A check has its findings by kind and the rows with problems, and an import can be undone by an admin of its tenant.
+func TestFindingsAndUndo(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	root := newAdmin(t, f)
+	as := func(tenant, role string) *testkit.Client {
+		record := testkit.Record(t, f.App, "tenant_members", map[string]any{
+			"tenant": tenant, "role": role, "email": tenant + role + "@example.com", "password": "a long password",
+		})
+		token, err := record.NewAuthToken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		member := testkit.NewClient(t, f.base, "")
+		member.Header.Set("Authorization", token)
+		return member
+	}
+	admin, viewer, stranger := as(f.tenant, "admin"), as(f.tenant, "viewer"), as(testkit.Tenant(t, f.App, "Other"), "admin")
+	stored := root.Do("POST", importsPath+"?tenant="+f.tenant, "name,email,Phone\n=Ada,ada@,\nBob,bob@example.com,030 123\nCleo,cleo@example.com,\n", "Content-Type", "text/csv")
+	path := importsPath + "/" + stored.Data()["id"].(string)
+	admin.Do("POST", path+"/check", "{}")
+	work := func() {
+		if err := imports.Work(t.Context(), f.App); err != nil {
+			t.Error(err)
+		}
+	}
+	work()
+	found, err := json.Marshal(admin.Do("GET", path, "").Data()["findings"])
+	const want = `[{"count":1,"field":"email","kind":"invalid_email","rows":[2]},{"count":1,"field":"phone","kind":"invalid_phone","rows":[3]}]`
+	if err != nil || string(found) != want {
+		t.Errorf("the findings are %s (%v)", found, err)
+	}
+	for kind, want := range map[string]string{
+		"refused": "name,email,Phone,Problem\n'=Ada,ada@,,\"email: ", "warnings": "name,email,Phone,Problem\nBob,bob@example.com,030 123,\"phone: ",
+	} {
+		got := admin.Do("GET", path+"/problems?kind="+kind, "")
+		if !strings.HasPrefix(string(got.Body), "\ufeff"+want) || got.Header.Get("Content-Disposition") != `attachment; filename="`+kind+`.csv"` {
+			t.Errorf("%s are %v %s", kind, got.Header, got.Body)
+		}
+	}
+	if got := admin.Do("GET", path+"/problems?kind=x", ""); got.Status != http.StatusBadRequest || got.FieldCode("kind") != "invalid_value" {
+		t.Errorf("an unknown kind gives %d %s", got.Status, got.Body)
+	}
+	if got := admin.Do("POST", path+"/undo", ""); got.Status != http.StatusBadRequest || got.FieldCode("status") != "invalid_value" {
+		t.Errorf("before the import, its undo gives %d %s", got.Status, got.Body)
+	}
+	admin.Do("POST", path+"/start", "{}")
+	work()
+	for _, request := range [][2]string{{"GET", "/problems?kind=refused"}, {"POST", "/undo"}} {
+		if got := viewer.Do(request[0], path+request[1], ""); got.Status != http.StatusForbidden {
+			t.Errorf("%v gives a viewer %d %s", request, got.Status, got.Body)
+		}
+		if got := stranger.Do(request[0], path+request[1], ""); got.Status != http.StatusNotFound {
+			t.Errorf("%v gives another tenant %d %s", request, got.Status, got.Body)
+		}
+	}
+	if got := admin.Do("POST", path+"/undo", `{"dryRun":true}`).Data(); got["deleted"] != 2.0 || got["kept"] != 0.0 {
+		t.Errorf("announced are %v", got)
+	}
+	done := make(chan *testkit.Answer)
+	go func() { done <- admin.Do("POST", path+"/undo", "{}") }()
+	testkit.Eventually(t, "the undo begins", func() bool { return admin.Do("GET", path, "").Data()["status"] == "undoing" })
+	work()
+	if got := <-done; got.Status != http.StatusOK || got.Data()["deleted"] != 2.0 {
+		t.Errorf("the undo gives %d %s", got.Status, got.Body)
+	}
+	if left := testkit.Count(t, f.App, "SELECT count(*) FROM contacts", nil); left != 0 {
+		t.Errorf("%d contacts are left", left)
+	}
+	if entry := admin.Do("GET", auditPath+"?limit=1", "").JSON()["data"].([]any)[0].(map[string]any); entry["action"] != "undone" {
+		t.Errorf("the last entry is %v", entry)
 	}
 }

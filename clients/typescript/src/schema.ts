@@ -1367,8 +1367,8 @@ export interface paths {
         };
         /**
          * Read an import
-         * @description Includes the first 20 rows that were rejected, or would be. Members with the role `admin` may call it for their
-         *     tenant.
+         * @description Includes the first 20 rows that were rejected, or would be, and those that a finding names. Members with the role `admin`
+         *     may call it for their tenant.
          */
         get: operations["readImport"];
         put?: never;
@@ -1404,8 +1404,8 @@ export interface paths {
         /**
          * Check an import (dry run)
          * @description Starts a dry run in the background. It decides on each row as an import would, and writes nothing. Counts, warnings and
-         *     rejected rows match the import unless a contact changes in between. Members with the role `admin` may call it for their
-         *     tenant.
+         *     rejected rows match the import unless a contact changes in between. `findings` groups what it finds. Members with the
+         *     role `admin` may call it for their tenant.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -1477,6 +1477,83 @@ export interface paths {
          *     for their tenant.
          */
         post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo an import
+         * @description Deletes the contacts that the import has created and that nothing has changed since. It keeps those that changed, that
+         *     others were merged into, or that a relation requires, and restores no values of contacts that the import updated. The
+         *     undo runs in the background, in small steps, and continues after a restart: 202 means that it has not ended after 10
+         *     seconds, and has the numbers until then. Later ones are in `undone` of the import. A repeat deletes nothing twice.
+         *     `dryRun` only counts. Members with the role `admin` may call it for their tenant.
+         */
+        post: operations["undoImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/problems": {
+        parameters: {
+            query: {
+                /**
+                 * @description Which rows.
+                 * @example refused
+                 */
+                kind: "refused" | "warnings";
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download the rows with problems
+         * @description The rejected rows, or those with warnings, of a check or an import: as uploaded, followed by a column `Problem` that an
+         *     import ignores. Always CSV. Members with the role `admin` may call it for their tenant.
+         */
+        get: operations["readProblemRows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3204,7 +3281,7 @@ export interface components {
             /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
             actorName: string;
             /** @enum {string} */
-            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
+            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "undone" | "redelivered" | "recovered" | "link_created" | "signed_in";
             /** @description The collection of the record. */
             collection: string;
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
@@ -3322,6 +3399,10 @@ export interface components {
                 text: string;
                 /** @description Whether a column is left out because of its values, or values of the file may be wrong. The remark counts as a warning. */
                 warning: boolean;
+                /** @description The column that the remark suggests a field for. */
+                column?: string;
+                /** @description The field that it suggests. */
+                field?: string;
             }[];
             /** @enum {string} */
             existing: "" | "update" | "fill" | "skip";
@@ -3331,7 +3412,7 @@ export interface components {
             strict: boolean;
             /** @description Whether the counts are those of a dry run. */
             dryRun: boolean;
-            /** @description The first warnings and repeated rows. */
+            /** @description The first 20 warnings and repeated rows, and those of rows that a finding names. */
             notes?: {
                 row: number;
                 text: string;
@@ -3340,7 +3421,7 @@ export interface components {
              * @description `dryRun`: the import was cancelled after its dry run.
              * @enum {string}
              */
-            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
+            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun" | "undoing" | "undone";
             columns: string[];
             /**
              * @description For each column, its field, or `""` if it has none. Of several columns of a field, the first with a value counts:
@@ -3365,6 +3446,13 @@ export interface components {
                 repeated: number;
                 warnings: number;
             };
+            undone?: components["schemas"]["Undo"];
+            /**
+             * @description What the last check found, those with rejected rows first. An import that starts with the choices that were checked
+             *     keeps them.
+             */
+            findings: components["schemas"]["ImportFinding"][];
+            /** @description The first 20 rejected rows, and those that a finding names. */
             refusals?: {
                 /** @description The row number as a spreadsheet shows it: blank lines count, and the column names are usually in row 1. */
                 row: number;
@@ -3380,6 +3468,36 @@ export interface components {
             }[];
             updatedAt: components["schemas"]["Time"];
             createdAt: components["schemas"]["Time"];
+        };
+        /** @description What several rows have in common. */
+        ImportFinding: {
+            /**
+             * @description `invalid_value`: of another field; `left_out`: a value that may be valid, such as the second one of a list;
+             *     `no_identity`: neither a name nor an email address; `shared_email`: an earlier row has the email address, and is another
+             *     contact; `repeated_id`: an earlier row, or another contact, has the ID; `too_long`: a value, a cell or the row; `cells`:
+             *     the row cannot be divided into the columns.
+             * @enum {string}
+             */
+            kind: "invalid_email" | "invalid_phone" | "invalid_value" | "left_out" | "no_identity" | "shared_email" | "repeated_id" | "too_long" | "cells";
+            /** @description The field; absent if the finding is about the row. */
+            field?: string;
+            /** @description The number of rows. */
+            count: number;
+            /** @description The numbers of the first rows, as a spreadsheet shows them. */
+            rows: number[];
+        };
+        UndoRequest: {
+            /** @description Whether to count only. */
+            dryRun?: boolean;
+        };
+        /** @description Contacts that an import has created. */
+        Undo: {
+            deleted: number;
+            /** @description Those that changed, that others were merged into, or that a relation requires. */
+            kept: number;
+        };
+        UndoResponse: {
+            data: components["schemas"]["Undo"];
         };
         InspectedResponse: {
             data: components["schemas"]["Inspected"][];
@@ -7675,6 +7793,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    undoImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description What was deleted, or would be. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoResponse"];
+                };
+            };
+            /** @description The undo continues. What was deleted until now. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readProblemRows: {
+        parameters: {
+            query: {
+                /**
+                 * @description Which rows.
+                 * @example refused
+                 */
+                kind: "refused" | "warnings";
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows as CSV. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];

@@ -31,9 +31,9 @@ type page struct {
 	from    int // the index of the first row of the page
 	items   []contact.Item
 	cells   [][]string
-	numbers []int            // of the rows, as a spreadsheet shows them
-	read    map[int]remark   // by the index of the row: what the reader of the file has found
-	notes   map[int][]string // by the index in the page: warnings
+	numbers []int                   // of the rows, as a spreadsheet shows them
+	read    map[int]remark          // by the index of the row: what the reader of the file has found
+	notes   map[int][]sheet.Warning // by the index in the page
 }
 
 // remark is what the reader of a file says about a row.
@@ -44,7 +44,7 @@ type remark struct {
 
 // readPage reads the stored page from a row on, and parses its rows. It returns nil if no rows are left.
 func (i *Import) readPage(app core.App, from int) (*page, error) {
-	p, encoded, numbers, remarks := &page{from: from, notes: map[int][]string{}}, "", "", ""
+	p, encoded, numbers, remarks := &page{from: from, notes: map[int][]sheet.Warning{}}, "", "", ""
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
 		"SELECT `first`, `rows`, `numbers`, `remarks` FROM `_importRows` "+
 			"WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
@@ -85,7 +85,7 @@ func (p *page) parse(app core.App, i *Import) error {
 			item.Wrong = fault.New(fault.ValidationFailed, found.Refused)
 		}
 		if found.Warning != "" {
-			warnings = append(warnings, found.Warning)
+			warnings = append(warnings, sheet.Warning{Kind: sheet.LeftOut, Text: found.Warning})
 		}
 		p.items, p.notes[n] = append(p.items, item), append(warnings, i.belowNoHeading(p.cells[n])...)
 	}
@@ -93,11 +93,11 @@ func (p *page) parse(app core.App, i *Import) error {
 }
 
 // belowNoHeading returns a warning if the row has values below an empty heading.
-func (i *Import) belowNoHeading(cells []string) []string {
+func (i *Import) belowNoHeading(cells []string) []sheet.Warning {
 	for at, column := range i.Columns {
 		if column == "" && i.Mapping[at] == "" && strings.TrimSpace(cells[at]) != "" {
-			return []string{fmt.Sprintf("%s, below an empty heading, is left out",
-				strconv.Quote(sheet.Cut(cells[at], longestValue)))}
+			return []sheet.Warning{{Kind: sheet.LeftOut, Text: fmt.Sprintf("%s, below an empty heading, is left out",
+				strconv.Quote(sheet.Cut(cells[at], longestValue)))}}
 		}
 	}
 	return nil
@@ -168,6 +168,7 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() b
 	if err != nil {
 		return 0, err
 	}
+	statements = append(statements, i.createdStatements(results)...)
 	_, err = sqlite.Run(tx, append(statements, inserts...))
 	return taken, err
 }
@@ -175,8 +176,9 @@ func (i *Import) applyChunk(tx core.App, p *page, begun, limit int, due func() b
 // outcome is the result of some rows.
 type outcome struct {
 	Counts
-	refused []Refusal
-	notes   []Note
+	refused  []Refusal
+	notes    []note
+	problems []problem
 }
 
 // outcome returns the outcome of some rows of a page. repeats returns the earlier rows that have changed contacts,
@@ -200,34 +202,55 @@ func (i *Import) outcome(
 		if result.Wrong != nil && !isSkipped {
 			o.RowsRefused++
 			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
+			o.addRefused(number, result.Wrong)
 			continue
 		}
-		id := ""
+		noted := note{row: number, cells: p.cells[begun+n]}
 		if c := result.Contact; c != nil {
-			id = c.ID
-			o.addRepeat(number, cmp.Or(earlier[id], rows[id]), id)
+			noted.contact = c.ID
+			if first := cmp.Or(earlier[c.ID], rows[c.ID]); first != number {
+				o.RowsRepeated++
+				noted.texts = append(noted.texts, fmt.Sprintf("is the same contact as row %d", first))
+			}
 		}
 		if isSkipped {
 			o.RowsSkipped++
-			continue
+		} else {
+			o.add(result.Status)
+			isNamed := result.Status == contact.Created && p.items[begun+n].New != nil
+			noted.texts = append(noted.texts, o.warn(number, p.notes[begun+n], isNamed)...)
 		}
-		o.add(result.Status)
-		if result.Status == contact.Created && p.items[begun+n].New != nil {
-			p.notes[begun+n] = append(p.notes[begun+n], contact.CompanyIsName)
-		}
-		o.Warnings += len(p.notes[begun+n])
-		for _, warning := range p.notes[begun+n] {
-			o.notes = append(o.notes, Note{number, warning, id})
+		if len(noted.texts) > 0 {
+			o.notes = append(o.notes, noted)
 		}
 	}
 	return o, nil
 }
 
-// addRepeat adds that a row has the contact of an earlier one, if it has.
-func (o *outcome) addRepeat(row, first int, id string) {
-	if first != row {
-		o.RowsRepeated++
-		o.notes = append(o.notes, Note{row, fmt.Sprintf("is the same contact as row %d", first), id})
+// warn adds the warnings about a row, and returns their texts. isNamed tells whether its contact is named by its
+// company.
+func (o *outcome) warn(row int, warnings []sheet.Warning, isNamed bool) (texts []string) {
+	if isNamed {
+		warnings = append(warnings, sheet.Warning{Kind: sheet.NoIdentity, Text: contact.CompanyIsName})
+	}
+	o.Warnings += len(warnings)
+	for _, warning := range warnings {
+		texts = append(texts, warning.Text)
+		if warning.Kind != "" {
+			o.problems = append(o.problems, problem{row, warning.Kind, warning.Field, false})
+		}
+	}
+	return texts
+}
+
+// addRefused adds why a row is refused.
+func (o *outcome) addRefused(row int, wrong *fault.Error) {
+	if len(wrong.Fields) == 0 {
+		o.problems = append(o.problems, problem{row, sheet.KindOfRow(wrong.Message), "", true})
+	}
+	for field, why := range wrong.Fields {
+		kind, of := sheet.KindOf(field, why.Code)
+		o.problems = append(o.problems, problem{row, kind, of, true})
 	}
 }
 
@@ -237,7 +260,7 @@ func (i *Import) inserts(o outcome) ([]sqlite.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	noted, err := i.noteInserts(o.notes, MaxNotes)
+	noted, err := i.noteInserts(o.notes)
 	return append(refused, noted...), err
 }
 

@@ -1,10 +1,13 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -21,11 +24,11 @@ type dryRun struct {
 	run *contact.DryRun
 
 	counts   Counts
+	findings *findings
 	rows     map[string]int // by the id of a contact, the first row that has it
 	found    outcome        // that is not yet stored
 	position int            // rows that were counted
 	stored   int            // the position in the database
-	begun    bool           // whether this dry run has stored it, and not one that was interrupted
 }
 
 // dryRun begins a dry run. The error is errMoved while another process is working on it.
@@ -39,7 +42,7 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	}
 	return &dryRun{
 		Import: i, app: app, run: run, stored: i.Position,
-		rows: map[string]int{}, counts: Counts{Warnings: i.columnWarnings()},
+		rows: map[string]int{}, counts: Counts{Warnings: i.columnWarnings()}, findings: newFindings(),
 	}, nil
 }
 
@@ -76,7 +79,49 @@ func (d *dryRun) count(ctx context.Context) (Status, error) {
 		return "", err
 	}
 	d.position += len(results)
+	d.find(p, results)
 	return Checking, nil
+}
+
+// find adds what is found in some rows of a page.
+func (d *dryRun) find(p *page, results []contact.Result) {
+	for _, found := range d.found.problems {
+		d.findings.add(found)
+	}
+	for n, result := range results {
+		c := result.Contact
+		if result.Wrong != nil && !d.Skips(result) {
+			c = nil
+		}
+		if d.findings.compare(p.numbers[n], &p.items[n], d.idsOf(&p.items[n], p.cells[n]), c) {
+			d.found.note(note{p.numbers[n], []string{sharedAddress}, c.ID, p.cells[n]})
+		}
+	}
+}
+
+// sharedAddress is the note about a row that shares its email address with an earlier one, but is another contact.
+const sharedAddress = "email: an earlier row has this address, and is another contact"
+
+// note adds to the notes about a row.
+func (o *outcome) note(more note) {
+	at, found := slices.BinarySearchFunc(o.notes, more.row, func(n note, row int) int { return cmp.Compare(n.row, row) })
+	if found {
+		o.notes[at].texts = append(o.notes[at].texts, more.texts...)
+		return
+	}
+	o.notes = slices.Insert(o.notes, at, more)
+}
+
+// idsOf returns the ids that a row has, by their fields.
+func (d *dryRun) idsOf(item *contact.Item, cells []string) map[string]string {
+	ids := map[string]string{}
+	for _, field := range []string{contact.ID, contact.ExternalID} {
+		id, _ := item.Changes[field].(string)
+		if id = cmp.Or(id, strings.TrimSpace(d.Mapping.Value(field, cells))); id != "" {
+			ids[field] = id
+		}
+	}
+	return ids
 }
 
 // repeats returns the earlier rows that have had the contacts of rows, and keeps these rows.
@@ -114,17 +159,15 @@ func (d *dryRun) store(status Status) error {
 		return err
 	}
 	if d.run.Forgot() {
-		estimated, err := d.noteInserts([]Note{{Row: d.Headings, Text: estimate}}, MaxNotes+1)
+		estimated, err := d.noteInserts([]note{{row: d.Headings, texts: []string{estimate}}})
 		if err != nil {
 			return err
 		}
 		statements = append(statements, estimated...)
 	}
-	if !d.begun {
-		statements = append([]sqlite.Statement{
-			{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}},
-			{Text: "DELETE FROM `_importNotes` WHERE `import` = ?", Args: []any{d.ID}},
-		}, statements...)
+	findings, err := d.findings.encoded()
+	if err != nil {
+		return err
 	}
 	d.counts.addAll(d.found.Counts)
 	_, err = sqlite.Write(d.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
@@ -136,13 +179,13 @@ func (d *dryRun) store(status Status) error {
 		return append([]sqlite.Statement{{
 			Text: "UPDATE `_imports` SET `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, " +
 				"`rowsRefused` = ?, `rowsSkipped` = ?, `rowsRepeated` = ?, `warnings` = ?, " +
-				"`status` = ?, `position` = ?, `updated` = ? WHERE `id` = ?",
-			Args: append(d.counts.args(), string(status), d.position, stamp.Stored(time.Now()), d.ID),
+				"`findings` = ?, `status` = ?, `position` = ?, `updated` = ? WHERE `id` = ?",
+			Args: append(d.counts.args(), findings, string(status), d.position, stamp.Stored(time.Now()), d.ID),
 		}}, statements...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the progress of the dry run of the import %s: %w", d.ID, err)
 	}
-	d.found, d.stored, d.begun = outcome{}, d.position, true
+	d.found, d.stored = outcome{}, d.position
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // WorkBy is Work with turns of another length.
@@ -75,3 +77,26 @@ func PruneSQL() (statements []string) {
 
 // EraseSQL are the statements that delete what imports have about deleted contacts.
 var EraseSQL = eraseSQL
+
+// UndoSome continues an undo until ctx ends.
+func UndoSome(ctx context.Context, app core.App, id string) error {
+	i, err := Find(app, id)
+	if err != nil {
+		return err
+	}
+	return i.undo(ctx, app, sqlite.Throttled())
+}
+
+// UndoSomeMeanwhile continues an undo that somebody else has continued since it was read.
+func UndoSomeMeanwhile(app core.App, id string) error {
+	i, err := Find(app, id)
+	if err != nil {
+		return err
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := UndoSome(ended, app, id); err != nil {
+		return err
+	}
+	return i.undo(ended, app, sqlite.Throttled())
+}

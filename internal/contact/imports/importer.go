@@ -133,9 +133,9 @@ func (w *worker) end(t turn) {
 	w.failures[t.id] = failure{t.failed, time.Now().Add(idle)}
 }
 
-// The conditions on an import that is to be checked or applied, and on one whose tenant has API access.
+// The conditions on an import that is to be checked, applied or undone, and on one whose tenant has API access.
 const (
-	unfinished = "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
+	unfinished = "`status` IN ('checking', 'running', 'undoing') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
 	isEnabled  = "EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant` AND t.`apiEnabled` = 1)"
 )
 
@@ -259,6 +259,13 @@ func (l *line) work(ctx context.Context, app core.App, id string, maxTurn time.D
 			return errMoved
 		case found[0].Status == Checking:
 			return l.checkOn(ctx, app, found[0])
+		case found[0].Status == Undoing:
+			return found[0].undo(ctx, app, l.chunks)
+		}
+		if found[0].Position == 0 {
+			if done, err := found[0].forget(ctx, app, l.chunks); !done {
+				return err
+			}
 		}
 		return found[0].apply(ctx, app, l.chunks)
 	})
@@ -271,10 +278,14 @@ func (l *line) checkOn(ctx context.Context, app core.App, i *Import) error {
 		l.check = nil
 	}
 	if l.check == nil {
-		var err error
-		if l.check, err = i.dryRun(app); err != nil {
+		check, err := i.dryRun(app)
+		if err != nil {
 			return err
 		}
+		if done, err := i.forget(ctx, app, l.chunks); !done {
+			return err
+		}
+		l.check = check
 	}
 	status, err := l.check.next(ctx)
 	if err != nil || status == Checked {

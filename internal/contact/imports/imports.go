@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,6 +41,8 @@ const (
 	Done        Status = "done"      // all rows were applied
 	Cancelled   Status = "cancelled" // the rows that were applied before stay
 	OnlyChecked Status = "dryRun"    // it was checked, and ended without being applied
+	Undoing     Status = "undoing"   // the contacts that it has created are being deleted
+	Undone      Status = "undone"    // those that nothing has changed since are deleted
 
 	storing Status = "storing"
 )
@@ -47,7 +51,8 @@ const (
 const Kept = 7 * 24 * time.Hour
 
 const (
-	// maxShown is the maximum number of refusals, and of notes, that Find returns.
+	// maxShown is how many refusals, and how many notes, Find returns, the first ones. To these it adds those of the rows
+	// that findings name, of maxShown findings.
 	maxShown = 20
 
 	// maxListed is the maximum number of imports that List returns.
@@ -68,25 +73,22 @@ type Import struct {
 	Encodings []charset.Candidate `json:"encodings,omitempty"`
 	Columns   []string            `json:"columns"`
 	Ignored   []string            `json:"ignored"` // columns without a target
-	Remarks   []Remark            `json:"remarks"` // about columns
+	Remarks   []sheet.Remark      `json:"remarks"` // about columns
 	sheet.Choices
 	Samples  [][]string `json:"samples"`
 	Total    int        `json:"total"`    // rows
 	Position int        `json:"position"` // rows that were checked or applied
 	DryRun   bool       `json:"dryRun"`   // whether the counts are those of a check
 	Counts   `json:"counts"`
+	Undone   *Undo     `json:"undone,omitempty"`   // what an undo has done until now, nil before one
+	Findings []Finding `json:"findings"`           // of the last check
 	Refusals []Refusal `json:"refusals,omitempty"` // the first ones, also of a check
 	Notes    []Note    `json:"notes,omitempty"`    // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
 
 	styles []custom.Style // of the numbers and dates in the columns
-}
-
-// Remark is what a person should know about the columns of a file.
-type Remark struct {
-	Text      string `json:"text"`
-	IsWarning bool   `json:"warning"` // whether values of the file are left out or may be wrong
+	cursor string         // the id of the last contact that an undo has looked at
 }
 
 // Counts is the number of rows by result. A repeated row is counted in one of the others, too.
@@ -119,7 +121,7 @@ const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, "
 	"`match`, `existing`, `new`, `country`, `strict`, `headings`, `above`, `remarks`, `encoding`, `encodings`, " +
 	"`samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `rowsSkipped`, `rowsRepeated`, `warnings`, " +
-	"`created`, `updated`, `styles`"
+	"`created`, `updated`, `styles`, `findings`, `undoCursor`, `undoDeleted`, `undoKept`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
 func Find(app core.App, id string) (*Import, error) {
@@ -130,11 +132,62 @@ func Find(app core.App, id string) (*Import, error) {
 	if len(found) == 0 {
 		return nil, sql.ErrNoRows
 	}
-	if found[0].Refusals, err = refusals(app, id, 0, maxShown); err != nil {
-		return nil, err
+	if found[0].begins() {
+		return found[0], nil
 	}
-	found[0].Notes, err = Notes(app, id, maxShown)
-	return found[0], err
+	return found[0], found[0].readRows(app)
+}
+
+// readRows reads the first refusals and notes, and those of the rows that findings name.
+func (i *Import) readRows(app core.App) (err error) {
+	if i.Refusals, err = refusals(app, i.ID, 0, maxShown); err != nil {
+		return err
+	}
+	if i.Notes, err = Notes(app, i.ID, maxShown); err != nil {
+		return err
+	}
+	lastRefused, lastNoted := -1, -1
+	if n := len(i.Refusals); n > 0 {
+		lastRefused = i.Refusals[n-1].Row
+	}
+	if n := len(i.Notes); n > 0 {
+		lastNoted = i.Notes[n-1].Row
+	}
+	for _, row := range i.namedRows() {
+		if row > lastRefused {
+			more, err := refusals(app, i.ID, row-1, 1)
+			if err != nil {
+				return err
+			}
+			if len(more) > 0 && more[0].Row == row {
+				i.Refusals = append(i.Refusals, more...)
+			}
+		}
+		if row > lastNoted {
+			more, err := notes(app, i.ID, row-1, 1)
+			if err != nil {
+				return err
+			}
+			if len(more) > 0 && more[0].row == row {
+				i.Notes = more[0].appendTo(i.Notes)
+			}
+		}
+	}
+	return nil
+}
+
+// namedRows returns the rows that findings name, in their order.
+func (i *Import) namedRows() (rows []int) {
+	for _, finding := range i.Findings[:min(len(i.Findings), maxShown)] {
+		rows = append(rows, finding.Rows...)
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows)
+}
+
+// begins reports whether none of the rows has been checked or applied. It may still have what a check has found.
+func (i *Import) begins() bool {
+	return (i.Status == Checking || i.Status == Running) && i.Position == 0
 }
 
 // List returns the latest imports of a tenant, or of all if the id is "", the newest first, without their refusals.
@@ -150,12 +203,13 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	text := "SELECT " + importColumns + " FROM `_imports` WHERE " + where
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), text, func(rows *sql.Rows) error {
 		i, columns, mapping, samples, separator, above, remarks, styles := &Import{}, "", "", "", "", "", "", ""
-		var encodings string
+		var encodings, findings string
+		var undone Undo
 		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping,
 			&i.Match, &i.Existing, &i.New, &i.Country, &i.Strict, &i.Headings, &above, &remarks, &i.Encoding, &encodings,
 			&samples, &separator, &i.Total, &i.Position, &i.RowsCreated, &i.RowsUpdated,
 			&i.RowsUnchanged, &i.RowsRefused, &i.RowsSkipped, &i.RowsRepeated, &i.Warnings,
-			&i.Created, &i.Updated, &styles); err != nil {
+			&i.Created, &i.Updated, &styles, &findings, &i.cursor, &undone.Deleted, &undone.Kept); err != nil {
 			return err
 		}
 		if separator != "" {
@@ -167,10 +221,12 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 		err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns),
 			json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples),
 			json.Unmarshal([]byte(above), &i.Above), json.Unmarshal([]byte(remarks), &i.Remarks),
-			json.Unmarshal([]byte(styles), &i.styles), json.Unmarshal([]byte(encodings), &i.Encodings))
+			json.Unmarshal([]byte(styles), &i.styles), json.Unmarshal([]byte(encodings), &i.Encodings),
+			json.Unmarshal([]byte(findings), &i.Findings))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
-		for _, text := range i.Mapping.Remarks(i.Columns) {
-			i.Remarks = append(i.Remarks, Remark{text, false})
+		i.Remarks = append(i.Remarks, i.Mapping.Remarks(i.Columns)...)
+		if i.Status == Undoing || i.Status == Undone {
+			i.Undone = &undone
 		}
 		i.Ignored = i.Mapping.Ignored(i.Columns)
 		i.DryRun = i.Status == Checking || i.Status == Checked || i.Status == OnlyChecked
@@ -229,11 +285,11 @@ func Start(app core.App, id string, choices sheet.Choices) error {
 	})
 }
 
-// beginSQL begins with the first row. Nothing is left of a check then.
+// beginSQL begins with the first row. What is left of a check are the findings, if the same choices are started.
 const beginSQL = "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, " +
 	"`existing` = ?, `new` = ?, `country` = ?, `strict` = ?, `position` = 0, " +
 	"`rowsCreated` = 0, `rowsUpdated` = 0, `rowsUnchanged` = 0, `rowsRefused` = 0, " +
-	"`rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ? " +
+	"`rowsSkipped` = 0, `rowsRepeated` = 0, `warnings` = ?, `updated` = ?, `findings` = iif(?, `findings`, '[]') " +
 	"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')"
 
 // begin begins with the first row. It uses the suggested mapping if the choices have none, and the tenant's country if
@@ -265,21 +321,44 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	if err != nil {
 		return err
 	}
+	isChecked := status == Running && i.Status == Checked && reflect.DeepEqual(choices, i.Choices)
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		const isFirst = " WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)"
-		return []sqlite.Statement{
-			{Text: beginSQL, Args: []any{
-				string(status), string(mapping), choices.Match, choices.Existing, choices.New,
-				choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), id,
-			}},
-			{Text: "DELETE FROM `_importRefusals`" + isFirst, Args: []any{id}},
-			{Text: "DELETE FROM `_importNotes`" + isFirst, Args: []any{id}},
-		}, nil
+		return []sqlite.Statement{{Text: beginSQL, Args: []any{
+			string(status), string(mapping), choices.Match, choices.Existing, choices.New,
+			choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), isChecked, id,
+		}}}, nil
 	})
 	if err == nil && changed[0] == 0 {
 		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has started or ended")
 	}
 	return err
+}
+
+// forgetSQL deletes up to ?4 rows of an import in a table, unless it has a status or position other than ?2 and ?3.
+func forgetSQL(table string) string {
+	return "DELETE FROM `" + table + "` WHERE rowid IN (SELECT rowid FROM `" + table + "` WHERE `import` = ?1 " +
+		"AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `status` = ?2 AND `position` = ?3) LIMIT ?4)"
+}
+
+// forget deletes what an earlier check, or one that was interrupted, has found in rows. It stops after a chunk when ctx
+// ends, and reports whether nothing is left.
+func (i *Import) forget(ctx context.Context, app core.App, chunks *sqlite.Chunks) (done bool, err error) {
+	for _, table := range []string{"_importRefusals", "_importNotes"} {
+		for more := true; more; {
+			more, err = chunks.NextFor(i.Tenant, app, func(tx core.App, limit int) (int, error) {
+				args := []any{i.ID, string(i.Status), i.Position, limit}
+				deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: forgetSQL(table), Args: args}})
+				if err != nil {
+					return 0, fmt.Errorf("deleting what a check of the import %s has found: %w", i.ID, err)
+				}
+				return int(deleted[0]), nil
+			})
+			if err != nil || more && ctx.Err() != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
 }
 
 // UnknownEncoding returns the error that a file's encoding, of which there are candidates, must be chosen first.
@@ -312,7 +391,7 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 		return []sqlite.Statement{{
 			Text: "UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), " +
 				"`samples` = '[]', `updated` = ? " +
-				"WHERE `id` = ? AND `status` NOT IN ('done', 'cancelled', 'dryRun')",
+				"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked', 'running')",
 			Args: []any{stamp.Stored(time.Now()), id},
 		}}, nil
 	})

@@ -4,53 +4,106 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/wire"
 )
 
 // Note is what a person should know about a row that is applied.
 type Note struct {
 	Row  int    `json:"row"` // as a spreadsheet shows it
 	Text string `json:"text"`
-
-	contact string // the id of the row's contact: a warning quotes its values
 }
 
-// MaxNotes is the maximum number of notes of an import that are kept. All are counted.
+// MaxNotes is how many notes of an import a command prints at most.
 const MaxNotes = 1_000
 
+// maxNoteText is the maximum length of what is kept about a row, in bytes, apart from its cells.
+const maxNoteText = 1_000
+
+// note has all notes about a row.
+type note struct {
+	row     int
+	texts   []string
+	contact string // the id of the row's contact: a warning quotes its values
+	cells   []string
+}
+
+// text returns the texts in one line each. No text has a line break.
+func (n *note) text() string {
+	text := strings.Join(n.texts, "\n")
+	if len(text) <= maxNoteText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxNoteText], "") + "…"
+}
+
+const notesSQL = "SELECT `row`, `text`, `cells` FROM `_importNotes` " +
+	"WHERE `import` = ? AND `row` > ? ORDER BY `row`, `text` LIMIT ?"
+
 // Notes returns up to limit notes of an import, the first ones.
-func Notes(app core.App, id string, limit int) (found []Note, err error) {
-	const notesSQL = "SELECT `row`, `text` FROM `_importNotes` WHERE `import` = ? ORDER BY `row`, `text` LIMIT ?"
+func Notes(app core.App, id string, limit int) ([]Note, error) {
+	rows, err := notes(app, id, -1, limit)
+	var found []Note
+	for _, row := range rows {
+		found = row.appendTo(found)
+	}
+	return found[:min(len(found), limit)], err
+}
+
+func (n *note) appendTo(found []Note) []Note {
+	for _, text := range n.texts {
+		found = append(found, Note{n.row, text})
+	}
+	return found
+}
+
+// notes returns the notes about up to limit rows of an import after a row.
+func notes(app core.App, id string, after, limit int) (found []note, err error) {
 	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), notesSQL, func(rows *sql.Rows) error {
-		note := Note{}
-		err := rows.Scan(&note.Row, &note.Text)
-		found = append(found, note)
-		return err
-	}, id, limit)
+		read, text, cells := note{}, "", ""
+		if err := rows.Scan(&read.row, &text, &cells); err != nil {
+			return err
+		}
+		read.texts = strings.Split(text, "\n")
+		found = append(found, read)
+		if cells == "" { // it is about the whole file, or an earlier version wrote it
+			return nil
+		}
+		return json.Unmarshal([]byte(cells), &found[len(found)-1].cells)
+	}, id, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading the notes of the import %s: %w", id, err)
 	}
 	return found, nil
 }
 
-// noteInserts returns the statement that stores notes, unless there are up to limit then.
-func (i *Import) noteInserts(notes []Note, limit int) ([]sqlite.Statement, error) {
+// noteInserts returns the statement that stores notes.
+func (i *Import) noteInserts(notes []note) ([]sqlite.Statement, error) {
 	if len(notes) == 0 {
 		return nil, nil
 	}
-	rows := make([][3]any, len(notes))
+	rows := make([][4]any, len(notes))
 	for n, note := range notes {
-		rows[n] = [3]any{note.Row, note.Text, note.contact}
+		rows[n] = [4]any{note.row, note.text(), note.contact, ""}
+		if note.cells == nil {
+			continue
+		}
+		cells, err := wire.AppendJSON(nil, sheet.Trim(note.cells))
+		if err != nil {
+			return nil, err
+		}
+		rows[n][3] = string(cells)
 	}
-	encoded, err := json.Marshal(rows)
+	encoded, err := wire.AppendJSON(nil, rows)
 	return []sqlite.Statement{{
-		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`, `contact`) " +
-			"SELECT ?1, ?2, `value` ->> 0, `value` ->> 1, `value` ->> 2 FROM json_each(?3) " +
-			"LIMIT max(?4 - (SELECT count(*) FROM `_importNotes` WHERE `import` = ?1), 0)",
-		Args: []any{i.ID, i.Tenant, string(encoded), limit},
+		Text: "INSERT OR IGNORE INTO `_importNotes` (`import`, `tenant`, `row`, `text`, `contact`, `cells`) " +
+			"SELECT ?1, ?2, `value` ->> 0, `value` ->> 1, `value` ->> 2, `value` ->> 3 FROM json_each(?3)",
+		Args: []any{i.ID, i.Tenant, string(encoded)},
 	}}, err
 }
 
@@ -71,6 +124,8 @@ func Erase(tx core.App, contacts []string, limit int) (deleted int, err error) {
 var eraseSQL = []string{
 	"DELETE FROM `_importNotes` WHERE rowid IN (SELECT rowid FROM `_importNotes` " +
 		"WHERE `contact` != '' AND `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
+	"DELETE FROM `_importCreated` WHERE rowid IN (SELECT rowid FROM `_importCreated` " +
+		"WHERE `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
 	"DELETE FROM `_importContacts` WHERE rowid IN (SELECT rowid FROM `_importContacts` " +
 		"WHERE `contact` IN (SELECT `value` FROM json_each(?1)) LIMIT ?2)",
 }

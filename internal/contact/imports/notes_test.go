@@ -13,8 +13,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// All warnings are counted and the first 1,000 are kept, even if the database is so busy that each chunk has one row.
-func TestNotesAreBounded(t *testing.T) {
+// All warnings are counted and kept, even if the database is so busy that each chunk has one row. A bounded number is
+// read.
+func TestNotesAreKept(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	var text strings.Builder
@@ -29,9 +30,11 @@ func TestNotesAreBounded(t *testing.T) {
 	for _, begins := range []func(core.App, string, []string, string) error{check, start} {
 		begin(t, app, stored, "", begins)
 		got := work(t, app, stored.ID)
-		notes, err := imports.Notes(app, stored.ID, 2*imports.MaxNotes)
-		if err != nil || got.Warnings != rows || len(notes) != imports.MaxNotes || notes[0].Row != 2 || notes[len(notes)-1].Row != imports.MaxNotes+1 {
-			t.Errorf("of %d warnings %d are kept (%v)", got.Warnings, len(notes), err)
+		for limit, want := range map[int]int{2 * rows: rows, 1_000: 1_000} {
+			notes, err := imports.Notes(app, stored.ID, limit)
+			if err != nil || got.Warnings != rows || len(notes) != want || notes[0].Row != 2 || notes[len(notes)-1].Row != want+1 {
+				t.Errorf("of %d warnings %d are read (%v)", got.Warnings, len(notes), err)
+			}
 		}
 	}
 }
@@ -114,7 +117,7 @@ func TestNotesOfDeletedContactsGo(t *testing.T) {
 	if notes := find(t, app, stored.ID).Notes; len(notes) != 1 || notes[0].Row != 3 || !strings.Contains(notes[0].Text, "third@") {
 		t.Errorf("left are %+v", notes)
 	}
-	for i, index := range []string{"idx__importNotes_contact", "idx__importContacts_contact"} {
+	for i, index := range []string{"idx__importNotes_contact", "idx__importCreated_contact", "idx__importContacts_contact"} {
 		var plan []struct {
 			Detail string `db:"detail"`
 		}

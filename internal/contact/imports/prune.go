@@ -24,8 +24,9 @@ const (
 // unneeded has, for each table with rows of imports, the condition on an import i whose rows there are not needed any
 // more. Those of imports that are gone never are.
 var unneeded = []struct{ table, condition string }{
-	{"_importRows", "i.`status` IN ('cancelled', 'dryRun')"},
+	{"_importRows", "i.`status` IN ('cancelled', 'dryRun', 'undoing', 'undone')"},
 	{"_importContacts", "i.`status` != 'running'"},
+	{"_importCreated", "FALSE"},
 	{"_importRefusals", "FALSE"},
 	{"_importNotes", "FALSE"},
 }
@@ -52,7 +53,7 @@ func pruneSQL(table, condition string) string {
 // others. It works in chunks, and stops between two of them when ctx ends.
 func Prune(ctx context.Context, app core.App, before time.Time) error {
 	_, err := sqlite.Execute(app, sqlite.Statement{
-		Text: "DELETE FROM `_imports` WHERE `updated` < ? AND `status` NOT IN ('checking', 'running') " +
+		Text: "DELETE FROM `_imports` WHERE `updated` < ? AND `status` NOT IN ('checking', 'running', 'undoing') " +
 			"OR `updated` < ? AND `status` = 'storing'",
 		Args: []any{stamp.Stored(before), stamp.Stored(time.Now().Add(-storeTimeout))},
 	})

@@ -186,9 +186,9 @@ type storage struct {
 }
 
 func (s *storage) begin() error {
-	var remarks []Remark
+	var remarks []sheet.Remark
 	for _, text := range s.Warnings {
-		remarks = append(remarks, Remark{text, true})
+		remarks = append(remarks, sheet.Remark{Text: text, IsWarning: true})
 	}
 	var lists []any
 	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks), notNil(s.Undecided)} {

@@ -2,6 +2,7 @@ package sheet_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func FuzzSheet(f *testing.F) {
 			if err != nil || len(row.Cells) != len(reader.Columns) || !utf8.ValidString(strings.Join(row.Cells, "")) {
 				t.Fatalf("a row of %q is %+v: %v", file, row, err)
 			}
-			if item, warnings, err := parser.Item(row.Cells); err != nil || item.Wrong != nil && item.Wrong.Code == "" || !utf8.ValidString(strings.Join(warnings, "")) {
+			if item, warnings, err := parser.Item(row.Cells); err != nil || item.Wrong != nil && item.Wrong.Code == "" || !utf8.ValidString(fmt.Sprint(warnings)) {
 				t.Fatalf("the item of %q is %+v: %v", row.Cells, item, err)
 			}
 		}

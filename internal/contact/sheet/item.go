@@ -73,7 +73,7 @@ func countryColumns(columns []string) (found []int) {
 
 // Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the
 // row is invalid, the item says so.
-func (p *Parser) Item(cells []string) (item contact.Item, warnings []string, err error) {
+func (p *Parser) Item(cells []string) (item contact.Item, warnings []Warning, err error) {
 	r := &reading{Parser: p, cells: cells, input: map[string]any{}, lost: map[string]string{}}
 	r.isOurs = p.isExport || p.id >= 0 && cells[p.id] != ""
 	id := r.first(ID)
@@ -133,7 +133,7 @@ func (r *reading) plain(field, value string) string {
 // warnLost warns about a name or a company that has only a text for no value.
 func (r *reading) warnLost(field string) {
 	if text := r.lost[field]; text != "" && r.input[field] == nil {
-		r.warnings = append(r.warnings, written.Lost(field, text))
+		r.warn(LeftOut, field, written.Lost(field, text))
 	}
 }
 
@@ -177,7 +177,11 @@ type reading struct {
 	input    map[string]any
 	lost     map[string]string // by the field: a text for no value
 	faults   fault.Fields      // for which the row is refused
-	warnings []string
+	warnings []Warning
+}
+
+func (r *reading) warn(kind Kind, field, text string) {
+	r.warnings = append(r.warnings, Warning{kind, field, text})
 }
 
 // isTotal reports whether the row has a total: no field of a contact but a name, which is the label of one.
@@ -199,7 +203,7 @@ func (r *reading) item() (item contact.Item, err error) {
 	if errors.As(err, &wrong) && !r.Strict {
 		for name, field := range wrong {
 			if contact.IsOptional(name) {
-				r.leaveOut(name, fmt.Sprint(r.input[name]), field.Message)
+				r.leaveOut(name, fmt.Sprint(r.input[name]), field)
 				delete(r.input, name)
 			}
 		}
@@ -222,15 +226,15 @@ func (r *reading) item() (item contact.Item, err error) {
 }
 
 // leaveOut warns that a value is left out.
-func (r *reading) leaveOut(field, value, why string) {
-	r.warnings = append(r.warnings,
-		fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why))
+func (r *reading) leaveOut(field, value string, why fault.Field) {
+	kind, of := KindOf(field, why.Code)
+	r.warn(kind, of, fmt.Sprintf("%s: %s is left out: it %s", field, strconv.Quote(Cut(value, maxShown)), why.Message))
 }
 
 // refuse makes a value that does not fit a reason to refuse the row, or a warning if the row can do without it.
 func (r *reading) refuse(field, value string, why fault.Field) {
 	if !r.Strict && contact.IsOptional(field) {
-		r.leaveOut(field, value, why.Message)
+		r.leaveOut(field, value, why)
 		return
 	}
 	if r.faults == nil {
@@ -296,7 +300,7 @@ func (r *reading) line(field, value string) string {
 	if !strings.ContainsAny(value, lineBreaks) {
 		return value
 	}
-	r.warnings = append(r.warnings, field+": line breaks and tabs became spaces")
+	r.warn("", field, field+": line breaks and tabs became spaces")
 	return strings.Join(strings.Fields(value), " ")
 }
 
@@ -308,9 +312,14 @@ func (r *reading) readListed(field string, read func(text string) contact.Readin
 		found := read(cell)
 		if found.Wrong == nil {
 			r.set(field, found.Value)
-			r.warnings = append(r.warnings, found.Warnings...)
+			if found.Assumed != "" {
+				r.warn("", field, found.Assumed)
+			}
+			if found.LeftOut != "" {
+				r.warn(LeftOut, field, found.LeftOut)
+			}
 			for _, cell := range invalid { // of columns that count more
-				r.leaveOut(field, cell, wrong.Message)
+				r.leaveOut(field, cell, *wrong)
 			}
 			return
 		}

@@ -32,6 +32,9 @@ const (
 	RowColumn    = "row"
 )
 
+// ProblemColumn is the last column of a file with the rows that have problems. An import does not read it.
+const ProblemColumn = "Problem"
+
 // Mapping has the target of each column of a sheet: a field of a contact, the id, a part of a name, or "" for none.
 // Several columns may have the same target: see Mapping.order.
 type Mapping []string
@@ -45,7 +48,8 @@ type Suggestion struct {
 
 // Suggest returns the targets of columns that have the name of a field, or a name that means it (see names.All). The
 // id is mapped only in a sheet that has the columns of an export: elsewhere a column of that name has the ids of
-// another system. sample are some rows: a column whose values cannot be those of its field is left out with a remark.
+// another system. sample are some rows: a column whose values cannot be those of its field is left out with a remark,
+// and a column of addresses with any other heading is the email if no column is called so.
 func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, error) {
 	known, err := Targets(app)
 	if err != nil {
@@ -56,6 +60,10 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 	written := []string{ID, createdAt, updatedAt, ""}
 	if n := len(columns); n > 2 && columns[n-2] == ReasonColumn && columns[n-1] == RowColumn {
 		written, sample = append(written, ReasonColumn, RowColumn), nil // of refused rows, whose values do not fit
+	}
+	problems := -1
+	if n := len(columns) - 1; n > 0 && columns[n] == ProblemColumn {
+		problems, sample = n, nil
 	}
 	meanings := names.All(columns)
 	for i, column := range columns {
@@ -69,6 +77,7 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 			target = names.Name
 		}
 		switch {
+		case i == problems:
 		case target == "" && !slices.Contains(written, column):
 			s.Unknown = append(s.Unknown, column)
 		case target == ID && !isExport && column != idProperty:
@@ -81,7 +90,22 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 			s.Mapping[i] = target
 		}
 	}
+	s.suggestAddresses(columns, sample)
 	return s, nil
+}
+
+// suggestAddresses makes the first unknown column of addresses the email, whatever its heading, if no column is it.
+func (s *Suggestion) suggestAddresses(columns []string, sample [][]string) {
+	if slices.Contains(s.Mapping, contact.Email) {
+		return
+	}
+	for i, column := range columns {
+		if slices.Contains(s.Unknown, column) && areAddresses(i, sample) {
+			s.Mapping[i] = contact.Email
+			s.Unknown = slices.DeleteFunc(s.Unknown, func(unknown string) bool { return unknown == column })
+			return
+		}
+	}
 }
 
 // Choose sets the targets that a person has chosen, by the column's index and "" to skip it. A suggested column gives
@@ -100,13 +124,23 @@ func (s *Suggestion) Choose(columns []string, chosen map[int]string) {
 	}
 }
 
+// Remark is what a person should know about the columns of a file.
+type Remark struct {
+	Text      string `json:"text"`
+	IsWarning bool   `json:"warning"` // whether values of the file are left out or may be wrong
+	// the field that a column could be mapped to, "" if the remark suggests none
+	Field  string `json:"field,omitempty"`
+	Column string `json:"column,omitempty"`
+}
+
 // Remarks returns what a person should know about a mapping: columns with the IDs of another system that could be the
 // external ID, and which columns have the same target, in the order in which they count.
-func (m Mapping) Remarks(columns []string) (remarks []string) {
+func (m Mapping) Remarks(columns []string) (remarks []Remark) {
 	for i, column := range columns {
 		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
-			remarks = append(remarks, fmt.Sprintf("the column %q has IDs of another system: "+
-				"map it to externalId to find the same contacts by it later", column))
+			remarks = append(remarks, Remark{Field: contact.ExternalID, Column: column, Text: fmt.Sprintf(
+				"the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column,
+			)})
 		}
 	}
 	places := map[string][]string{}
@@ -115,8 +149,9 @@ func (m Mapping) Remarks(columns []string) (remarks []string) {
 	}
 	for _, target := range slices.Sorted(maps.Keys(places)) {
 		if target != "" && len(places[target]) > 1 {
-			remarks = append(remarks,
-				fmt.Sprintf("%s is the first value of the columns %s", target, strings.Join(places[target], ", ")))
+			remarks = append(remarks, Remark{
+				Text: fmt.Sprintf("%s is the first value of the columns %s", target, strings.Join(places[target], ", ")),
+			})
 		}
 	}
 	return remarks
@@ -191,6 +226,15 @@ func areNames(column int, sample [][]string) bool {
 		return false
 	}, column, sample)
 	return 2*len(different) > values
+}
+
+// areAddresses reports whether most values in a column are email addresses.
+func areAddresses(column int, sample [][]string) bool {
+	like, values := count(func(value string) bool {
+		read := contact.ReadEmail(value)
+		return read.Wrong == nil && read.Value != ""
+	}, column, sample)
+	return 2*like > values
 }
 
 // count returns how many values a column has, and how many of them are like some others.

@@ -71,7 +71,7 @@ func TestRemarks(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]int{"name": 1, "externalId": 0, "id": 0} {
 		if got := (sheet.Mapping{"", target}).Remarks([]string{"Record ID", "Key"}); len(got) != want {
-			t.Errorf("beside a column for %s it says %q", target, got)
+			t.Errorf("beside a column for %s it says %+v", target, got)
 		}
 	}
 }

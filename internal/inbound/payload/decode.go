@@ -74,7 +74,7 @@ func (it *Item) readTexts() {
 	text, _ := it.Fields[FieldEmail].(string)
 	if read := contact.ReadEmail(text); read.Wrong == nil && read.Value != "" {
 		it.Fields[FieldEmail] = read.Value
-		it.Warnings = append(it.Warnings, read.Warnings...)
+		it.Warnings = append(it.Warnings, read.Warnings()...)
 	}
 }
 

@@ -232,7 +232,7 @@ func withCodes(obj map[string]any, number string) string {
 		number = area + " " + number
 	}
 	for _, country := range countriesIn(obj) {
-		if read := contact.ReadPhone(number, country); read.Wrong == nil && len(read.Warnings) == 0 {
+		if read := contact.ReadPhone(number, country); read.Wrong == nil && len(read.Warnings()) == 0 {
 			return read.Value
 		}
 	}

@@ -28,7 +28,7 @@ var growing = []string{
 	"contacts", "_contactSearch", "_contactUnindexed", "_contactGrams",
 	"_idempotency", "events", "deliveries", "delivery_attempts", "inbound_requests",
 	"_inboundPeople", "_inboundCrowds", "_mergedContacts", "_importRows", "_importRefusals",
-	"_importNotes", "_importContacts", "audit_log", "_keptCalls",
+	"_importNotes", "_importContacts", "_importCreated", "audit_log", "_keptCalls",
 }
 
 // normal are the parts of statements that the program generates. What differs in them does not matter to the plan.
