@@ -28,7 +28,7 @@ func TestBrowserDuplicates(t *testing.T) {
 
 	b := s.newBrowser().signIn(s)
 	b.integrations("/duplicates", "Duplicates")
-	b.sees("Ada Lovelace · ada@example.com")
+	b.sees("A. Lovelace · +442079460958 · crm-1815")
 	b.look("duplicates")
 	b.click("Merge…")
 	b.sees("crm-1815")

@@ -162,6 +162,19 @@ func (b *browser) integrations(path, title string) {
 	b.wait("the content of "+title, `!document.querySelector(".page .skeleton-loader") && document.querySelector(".integrations-content, .integrations-start")`)
 }
 
+// webhook opens the page of a webhook, below the address of the dashboard's or the portal's pages, and waits for it.
+func (b *browser) webhook(pages, id string) {
+	b.t.Helper()
+	b.open(pages + "/webhooks/" + id)
+	b.wait("the webhook and its deliveries", `!document.querySelector(".page .skeleton-loader") && document.querySelector(".integrations-facts .label, .integrations-head .label")`)
+}
+
+// The addresses of the pages.
+const (
+	dashboardPages = "/_/#/settings/integrations"
+	portalPages    = "/portal/#/integrations"
+)
+
 // run runs a script and ignores its value.
 func (b *browser) run(script string) {
 	b.t.Helper()

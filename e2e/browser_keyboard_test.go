@@ -91,7 +91,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.focused("Send test event")
 
 	b.integrations("/webhooks", "Webhooks")
-	b.pressOn("Deliveries to Look", enterKey)
+	b.pressOn("Open Look", enterKey)
 	b.pressOn("Details", enterKey)
 	b.sees("Request as sent")
 	b.press(escapeKey)

@@ -43,7 +43,7 @@ func TestBrowserUnderLoad(t *testing.T) {
 	timed("overview", func() { b.integrations("", "Overview"); b.sees("Activity") })
 	timed("webhooks with their health", func() { b.integrations("/webhooks", "Webhooks"); b.sees("9,999+") })
 	b.shot("load-webhooks")
-	timed("deliveries", func() { b.integrations("/webhooks/"+webhook+"/deliveries", "Deliveries"); rows("30") })
+	timed("deliveries", func() { b.webhook(dashboardPages, webhook); rows("30") })
 	timed("older deliveries", func() { b.clickTwice("Older deliveries"); b.sees("Page 2") })
 	timed("the few failed ones", func() { b.choose("Status", "Failed"); rows("1"); b.sees("204 No Content · 10 deliveries") })
 	timed("each of them", func() { b.click("Show all 10"); rows("10") })

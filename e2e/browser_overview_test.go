@@ -150,7 +150,7 @@ func TestBrowserCharts(t *testing.T) {
 	b.integrations("/webhooks", "Webhooks")
 	b.says("example.com", "Health", "Healthy")
 	b.says("example.com", "Error rate", "0%")
-	b.integrations("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.webhook(dashboardPages, webhook)
 	b.sees("Last 24 hours: 7,901 delivered, 0 retried, 0 failed · median (p50) 3 ms, p95 8 ms")
 	b.run(`document.querySelector(".integrations-folded-charts > summary").click()`)
 	b.matches(`0 20 40 60 .*Cut off to keep the rest readable: 7,000 at \d\d:00\.`)

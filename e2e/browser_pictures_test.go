@@ -31,7 +31,7 @@ func TestBrowserDeliveryPictures(t *testing.T) {
 	}
 
 	b := s.newBrowser().signIn(s)
-	b.integrations("/webhooks/"+str(t, webhook, "id")+"/deliveries", "Deliveries")
+	b.webhook(dashboardPages, str(t, webhook, "id"))
 	rows := func(n int) {
 		t.Helper()
 		b.wait(fmt.Sprint(n, " rows"), fmt.Sprintf(`document.querySelectorAll(".integrations-table tbody tr[data-id]").length === %d`, n))

@@ -201,7 +201,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.closed()
 	b.wait("the end of the member", `!document.querySelector(".integrations-table").innerText.includes("Grace")`)
 
-	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.webhook(portalPages, webhook)
 	b.look("portal-deliveries")
 	b.click("Details")
 	b.sees("Hidden Figure")
@@ -209,7 +209,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.signedOut("You are signed out.")
 
 	b.enter("ada@example.com")
-	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.webhook(portalPages, webhook)
 	b.click("Details")
 	b.sees("Hidden Figure")
 	b.forgiven = "the server responded with a status"
@@ -329,8 +329,8 @@ func TestBrowserPortalViewer(t *testing.T) {
 
 	id := str(t, inbound, "id")
 	for path, title := range map[string]string{
-		"": "Overview", "/keys": "API keys", "/webhooks": "Webhooks", "/webhooks/" + webhook + "/deliveries": "Deliveries",
-		"/webhooks/" + webhook + "/inspect": "Inspect", "/inbound": "Inbound webhooks", "/inbound/" + id + "/requests": "Requests",
+		"": "Overview", "/keys": "API keys", "/webhooks": "Webhooks", "/webhooks/" + webhook: "Look",
+		"/webhooks/" + webhook + "/inspect": "Inspect", "/inbound": "Inbound webhooks", "/inbound/" + id + "/requests": "Requests to Form",
 	} {
 		b.portal(path, title)
 		names := evaluate[[]string](b, `[...document.querySelectorAll(".page :is(button, a)")].map((el) => (el.ariaLabel || el.textContent).trim())`)
@@ -341,12 +341,12 @@ func TestBrowserPortalViewer(t *testing.T) {
 			t.Errorf("a viewer sees on %s:\n%s", title, text)
 		}
 	}
-	b.portal("/inbound/"+id+"/requests", "Requests")
+	b.portal("/inbound/"+id+"/requests", "Requests to Form")
 	b.click("Details")
 	b.sees("ada@example.com")
 	b.click("Close")
 	b.closed()
-	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.webhook(portalPages, webhook)
 	b.sees("Ada Lovelace")
 	b.click("Details")
 	b.sees("204 accepted")
@@ -355,8 +355,8 @@ func TestBrowserPortalViewer(t *testing.T) {
 	b.closed()
 
 	b.forgiven = "404"
-	b.open("/portal/#/integrations/webhooks/" + foreign + "/deliveries")
-	b.wait("the refusal", `document.querySelector(".page .alert.danger")`)
+	b.open(portalPages + "/webhooks/" + foreign)
+	b.sees("This webhook was deleted")
 	if text := evaluate[string](b, `document.body.innerText`); strings.Contains(text, "Elsewhere") {
 		t.Errorf("a stranger's webhook is shown:\n%s", text)
 	}

@@ -76,7 +76,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.wait("rows of one line, with their menus in view", `[...document.querySelectorAll(".integrations-table tbody tr[data-id]")].every((el) =>
 		el.getBoundingClientRect().height < 70 && el.querySelector("[popovertarget]").getBoundingClientRect().right <= innerWidth)`)
 	b.look("webhooks")
-	b.click("Deliveries to " + r.URL)
+	b.click("Open " + r.URL)
 	b.sees("Contact created")
 	b.look("deliveries")
 	if foreign := b.foreign(); len(foreign) > 0 {

@@ -59,6 +59,15 @@ func TestBrowserWebhookLife(t *testing.T) {
 
 	b.click("Send test event to Billing")
 	b.sees("204 accepted")
+	b.choose("Event", "Contact updated")
+	b.fill("Body", `{"data":{"name":"Sample"}`)
+	b.click("Send again")
+	b.sees("The body is not valid JSON.")
+	b.fill("Body", `{"data":{"name":"Sample"}}`)
+	b.look("webhook-test")
+	b.click("Send again")
+	r.await(t, "the sample", atLeast(2))
+	b.sees("204 accepted")
 	b.click("Close")
 	b.closed()
 
@@ -92,9 +101,14 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.click("Close")
 	b.closed()
 	b.clickInMenu("More for Invoices", "Delete")
+	gone := evaluate[string](b, `document.querySelector(".integrations-table a[aria-label='Open Invoices']").getAttribute("href")`)
 	b.click("Delete webhook")
 	b.sees("No webhooks yet")
 	b.look("webhooks-empty")
+	b.forgiven = "404"
+	b.open("/_/" + gone)
+	b.sees("This webhook was deleted")
+	b.look("webhook-gone")
 }
 
 // A failing endpoint: requests and responses are visible, new deliveries appear, and failed ones can be redelivered,
@@ -114,7 +128,7 @@ func TestBrowserDeliveries(t *testing.T) {
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 
-	b.integrations("/webhooks/"+str(t, created, "id")+"/deliveries", "Deliveries")
+	b.webhook(dashboardPages, str(t, created, "id"))
 	b.sees("Nothing delivered yet")
 	b.run("window.loadedOnce = true")
 	c := s.client(key)
@@ -125,7 +139,7 @@ func TestBrowserDeliveries(t *testing.T) {
 	}
 	b.sees("503 Service Unavailable")
 	b.sees("Failing")
-	b.sees("Error rate (24 hours): 100%")
+	b.sees("Success rate (24 hours) 0%")
 	b.wait("both", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 2`)
 	if !evaluate[bool](b, "window.loadedOnce") {
 		t.Error("the page was loaded again")
@@ -181,10 +195,11 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.says(r.URL, "Health", "Disabled")
 	b.wait("the reason", `document.querySelector(".integrations-table .label[title*='410']")`)
 	b.look("webhooks-disabled")
-	b.click("Deliveries to " + r.URL)
+	b.click("Open " + r.URL)
 	b.click("Enable")
 	b.wait("that it is enabled", `document.querySelector(".integrations-head") && !document.querySelector(".integrations-head .alert")`)
-	b.click("Recover failed since…")
+	b.sees("1 pending delivery, the oldest from ")
+	b.click("Retry 1 now")
 	b.sees("1 failed, 0 never sent, 1 pending.")
 	b.sees("1 delivery will be sent again (Contact created · 1), created ")
 	b.sees("1 pending delivery will be sent now.")
@@ -194,7 +209,7 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.closed()
 	b.choose("Status", "Failed")
 	b.sees("Nothing found")
-	b.click("Recover failed since…")
+	b.click("Recover…")
 	b.sees("0 failed, 0 never sent, 1 pending. 1 pending delivery will be sent now.")
 	b.click("Send pending deliveries now, before their next scheduled attempt")
 	b.wait("a button that cannot be clicked", `[...document.querySelectorAll(".integrations-dialog button")].find((el) => el.innerText === "Recover deliveries").disabled`)
@@ -231,7 +246,7 @@ func TestBrowserDeliveries(t *testing.T) {
 
 	blocked := str(t, s.signIn().expect(http.StatusOK, http.MethodPost, "/api/collections/webhooks/records", `{"tenant":"`+tenant+`","url":"http://169.254.169.254/latest"}`).json(), "id")
 	c.do("POST", contactsPath, `{"name":"Dorothy Vaughan"}`)
-	b.integrations("/webhooks/"+blocked+"/deliveries", "Deliveries")
+	b.webhook(dashboardPages, blocked)
 	b.sees("is not a public address")
 	b.look("deliveries-blocked")
 	b.click("Details")

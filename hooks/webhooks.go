@@ -140,7 +140,7 @@ func showWebhook(e *core.RecordEnrichEvent) error {
 		return err
 	}
 	e.Record.Hide("secret", "previousSecret", "olderSecrets", "headers", "sealedHeaders", webhook.MemberOwnedField)
-	shown := map[string]any{"headerNames": names}
+	shown := map[string]any{"headerNames": names, "secretPrefix": webhook.SecretPrefix(e.App, e.Record)}
 	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
 		shown["secret"] = plain
 	}

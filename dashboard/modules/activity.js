@@ -40,6 +40,15 @@ function periodButtons(data) {
 }
 
 /**
+ * @param {{ query: Record<string, string[] | undefined> }} route
+ * @returns {Period | ""}
+ */
+function periodFromAddress({ query }) {
+    const period = query.period?.[0] || "";
+    return period in periods ? /** @type {Period} */ (period) : "";
+}
+
+/**
  * Loads what happened in the chosen period. Until somebody chooses one, it is the last 24 hours; the last hour if nothing happened
  * before it, so that a new installation sees its first minutes.
  *

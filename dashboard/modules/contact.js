@@ -69,7 +69,7 @@ function contactDeliveries({ deliveries }) {
         deliveries.map((delivery) => t.li(
             null,
             stateLabel(deliveryStates[delivery.status]),
-            t.a({ href: deliveriesPath(delivery.webhook) }, middleCut(delivery.webhookName || receiverLabel({ url: delivery.webhookURL }))),
+            t.a({ href: webhookPath(delivery.webhook) }, middleCut(delivery.webhookName || receiverLabel({ url: delivery.webhookURL }))),
             actionButton("Details", "ri-search-eye-line", () => showDelivery(delivery.id)),
         )),
     );

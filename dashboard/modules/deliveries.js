@@ -29,14 +29,14 @@
  */
 
 /** @param {Route<"id">} route */
-function deliveriesPage(route) {
+function webhookPage(route) {
     const webhookId = route.params.id;
     /** @type {DeliveriesData} */
     const data = store({
         rows: null,
         webhook: null,
         ...fromAddress(route, { status: "", type: "", contact: "", from: "", to: "", delivery: "" }),
-        cursors: [],
+        cursors: route.query.page?.slice(0, 1) || [],
         next: null,
         open: [],
         shown: "",
@@ -53,20 +53,17 @@ function deliveriesPage(route) {
     }
 
     return integrationsPage({
-        title: "Deliveries",
+        title: () => (data.webhook ? data.webhook.name || receiverLabel(data.webhook) : "Webhook"),
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        actions: forEditors(
-            t.button(
-                { type: "button", className: "btn secondary", ariaLabel: "Recover failed since…", onclick: () => recoverDeliveries([webhookId]) },
-                t.i({ className: "ri-history-line", ariaHidden: true }),
-                t.span({ className: "txt" }, "Recover failed since…"),
-            ),
-        ),
+        gone: { title: "This webhook was deleted", text: "Its deliveries were deleted with it." },
+        actions: webhookPageActions(data),
         load,
         opened: () => openedRow(data, "delivery", showDelivery),
         content: () => [
-            () => (data.webhook && data.health ? deliveriesHead(data.webhook, data.health) : null),
+            () => (data.webhook ? webhookHead(data.webhook, data) : null),
             foldedCharts(data),
+            t.h2({ className: "integrations-subtitle" }, "Deliveries"),
+            () => pendingLine(data),
             deliveriesFilters(data, search),
             table({
                 label: "Deliveries",
@@ -90,6 +87,9 @@ function deliveriesPage(route) {
     });
 }
 
+/** What the pages show of the record of a webhook. */
+const webhookFields = "id,tenant,name,url,events,headerNames,secretPrefix,filter,maxPerSecond,disabled,disabledReason,created,expand.tenant.name";
+
 /** How many deliveries of a group are shown at most. */
 const maxOpened = 200;
 
@@ -100,7 +100,7 @@ const maxOpened = 200;
  * @param {DeliveriesData} data
  */
 async function loadDeliveries(webhookId, data) {
-    toAddress({ status: data.status, type: data.type, contact: data.contact, from: data.from, to: data.to, delivery: data.delivery });
+    toAddress({ status: data.status, type: data.type, contact: data.contact, from: data.from, to: data.to, delivery: data.delivery, page: data.cursors.at(-1) || "" });
     const shown = JSON.stringify([data.status, data.type, data.contact, data.from, data.to, data.cursors, data.open]);
     /** @param {import("pocketbase").SendOptions["query"]} more */
     const list = (more) => sendIntegrations("GET", "/deliveries", {
@@ -116,7 +116,7 @@ async function loadDeliveries(webhookId, data) {
         },
     });
     const [webhook, [health], activity, page] = await Promise.all([
-        app.pb.collection("webhooks").getOne(webhookId, { fields: "id,name,url,disabled,disabledReason", requestKey: null }),
+        app.pb.collection("webhooks").getOne(webhookId, { expand: "tenant", fields: webhookFields, requestKey: null }),
         callIntegrations("GET", `/webhooks/health?ids=${webhookId}`),
         loadActivity(data, async (period) => (await sendIntegrations("GET", `/webhooks/${webhookId}/activity`, { query: { period } })).data),
         list({ grouped: true }),
@@ -148,29 +148,6 @@ function movesAimedAt(shown, rows) {
     const id = /** @type {HTMLElement | null} */ (document.querySelector(".integrations-table tr:has(.integrations-actions:hover)"))?.dataset.id;
     const at = shown?.findIndex((row) => row.id === id) ?? -1;
     return at >= 0 && rows[at]?.id !== id;
-}
-
-/**
- * @param {Webhook} webhook
- * @param {Health} health
- */
-function deliveriesHead(webhook, { state, attempts, failedAttempts }) {
-    const { name, disabled, disabledReason } = webhook;
-    const receiver = receiverLabel(webhook);
-    return t.div(
-        { className: "integrations-head" },
-        t.div(
-            { className: "integrations-delivery-head" },
-            stateLabel(healthStates[state]),
-            t.span({ className: "integrations-ellipsis", title: receiver }, t.strong(null, name || receiver), name ? t.span({ className: "txt-hint" }, ` · ${receiver}`) : null),
-            attempts ? t.span({ className: "txt-nowrap" }, "Error rate (24 hours): ", t.strong(null, percentage(failedAttempts, attempts))) : null,
-        ),
-        disabled ? t.div(
-            { className: "alert warning integrations-section" },
-            t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. Once it is enabled, recover the events missed meanwhile."].filter(Boolean).join(" ")),
-            forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
-        ) : null,
-    );
 }
 
 /**

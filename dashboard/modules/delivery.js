@@ -1,6 +1,6 @@
 // One delivery: its attempts, its request and the responses. What changed is in diff.js.
 
-/** @typedef {Pick<Delivery, "id" | "type" | "status" | "created"> & { contactName?: string }} DeliverySummary */
+/** @typedef {Pick<Delivery, "id" | "type" | "status" | "created"> & { contactName?: string, count?: number }} DeliverySummary */
 
 /**
  * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.

@@ -49,6 +49,6 @@ function deliveryActions(delivery, data) {
         { className: "integrations-buttons" },
         alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
         iconButton("Details", "ri-search-eye-line", () => openRow(data, "delivery", delivery.id, showDelivery)),
-        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
+        forEditors(iconButton(alike > 1 ? "Redeliver this one" : "Redeliver", "ri-refresh-line", () => redeliver(delivery))),
     );
 }

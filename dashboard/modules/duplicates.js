@@ -3,9 +3,16 @@
 /** @type {[string, string][]} */
 const comparisons = [["email", "Email address"], ["phone", "Phone number"], ["name", "Name and company"]];
 
-function duplicatesPage() {
+/** How many contacts of a group the list shows. */
+const maxListed = 5;
+
+/** @param {Route<never>} route */
+function duplicatesPage(route) {
     /** @type {{ rows: (DuplicateGroup & Row)[] | null, tenant: string, by: string, cursors: string[], next: string | null, shown: string }} */
-    const data = store({ rows: null, tenant: member()?.tenant || "", by: "email", cursors: [], next: null, shown: "" });
+    const data = store({
+        rows: null, next: null, shown: "", cursors: route.query.page?.slice(0, 1) || [],
+        ...fromAddress(route, { tenant: member()?.tenant || "", by: "email" }),
+    });
 
     /** Where the next search for the wanted page continues, because the last one reached the limit of requests. */
     let reached = { wanted: "", cursor: /** @type {string | undefined} */ (undefined) };
@@ -16,6 +23,7 @@ function duplicatesPage() {
             await loadTenants();
         }
         data.tenant ||= tenants.list[0]?.id || "";
+        toAddress({ tenant: member() ? "" : data.tenant, by: data.by, page: data.cursors.at(-1) || "" });
         const wanted = JSON.stringify([data.tenant, data.by, data.cursors]);
         if (!data.tenant || data.shown === wanted) {
             return;
@@ -45,17 +53,21 @@ function duplicatesPage() {
         content: () => [
             t.div(
                 { className: "integrations-filters" },
-                selectField("Same", data, "by", () => comparisons, { onchange: search }),
+                selectField("Compare", data, "by", () => comparisons, { onchange: search }),
                 forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, { onchange: search })),
             ),
             table({
                 label: "Duplicates",
                 data,
-                empty: () => emptyState("ri-file-copy-2-line", "No duplicates", "No two contacts are the same in this way."),
+                empty: () => emptyState("ri-file-copy-2-line", "No duplicates", duplicatesText(data)),
                 columns: [
-                    { name: "Same", cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, value), company ? t.span({ className: "txt-hint" }, company) : null) },
-                    { name: "Contacts", className: "integrations-number", cell: (group) => group.count.toLocaleString("en") },
-                    { name: "Oldest first", className: "integrations-grows", cell: ({ contacts }) => t.div(null, contacts.slice(0, 5).map((contact) => t.div(null, duplicateLabel(contact)))) },
+                    {
+                        name: "Shared",
+                        className: "integrations-half",
+                        cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(value)), company ? middleCut(company, "txt-hint") : null),
+                    },
+                    { name: "Number", className: "integrations-number", cell: (group) => group.count.toLocaleString("en") },
+                    { name: "Contacts, the oldest first", className: "integrations-grows integrations-half", cell: duplicateList },
                     {
                         className: "integrations-actions",
                         cell: ({ contacts }) => forEditors(actionButton("Merge…", "ri-git-merge-line", () => attempt(() => mergeContacts(data.tenant, contacts, () => {
@@ -70,9 +82,29 @@ function duplicatesPage() {
     });
 }
 
-/** @param {Contact} contact */
-function duplicateLabel({ id, name, email, phone, company, externalId }) {
-    return [name, email, phone, company, externalId].filter(Boolean).join(" · ") || id;
+/** @param {{ tenant: string, by: string }} data */
+function duplicatesText({ tenant, by }) {
+    const compared = comparisons.find(([value]) => value === by)?.[1].toLowerCase();
+    const where = member() ? "" : ` of ${tenants.list.find(({ id }) => id === tenant)?.name || "this tenant"}`;
+    return `No two contacts${where} share their ${compared}.${!member() && tenants.list.length > 1 ? " Choose another tenant to search its contacts." : ""}`;
+}
+
+/** @param {DuplicateGroup} group */
+function duplicateList({ contacts, count: number, value, company }) {
+    const shared = [value, company].map((text) => text.toLowerCase());
+    return t.div(
+        null,
+        contacts.slice(0, maxListed).map((contact) => middleCut(duplicateLabel(contact, shared))),
+        number > maxListed ? t.span({ className: "txt-hint" }, `and ${count(number - maxListed)} more`) : null,
+    );
+}
+
+/**
+ * @param {Contact} contact
+ * @param {string[]} [shared] what all contacts of a group have, in lower case, and their labels leave out
+ */
+function duplicateLabel({ id, name, email, phone, company, externalId }, shared = []) {
+    return [name, email, phone, company, externalId].filter((text) => text && !shared.includes(String(text).toLowerCase())).join(" · ") || id;
 }
 
 /**

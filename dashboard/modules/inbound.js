@@ -51,14 +51,19 @@ async function loadPresets() {
     }
 }
 
-function inboundPage() {
-    /** @type {List<InboundWebhook & { muted: boolean }> & { search: string, tenant: string }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
+/** @param {Route<never>} route */
+function inboundPage(route) {
+    /** @type {List<InboundWebhook & { muted: boolean }> & { search: string, tenant: string, sort: string }} */
+    const data = store({
+        rows: null, page: pageFromAddress(route), totalPages: 0, totalItems: 0,
+        ...fromAddress(route, { search: "", tenant: "", sort: "-created" }),
+    });
 
     async function load() {
         await loadPresets();
+        listToAddress(data, "-created", { search: data.search, tenant: data.tenant });
         const rows = await loadPage(data, "inbound_webhooks", {
-            sort: "-created",
+            sort: data.sort,
             expand: "tenant",
             fields: "id,tenant,name,access,prefix,mapping,verifyScheme,verifyHeader,verifyFormat,verifyHash,verifyTimestamp,rateLimit,disabled,lastUsed,expand.tenant.name",
             conditions: filterConditions(data, ["name", "prefix"]),
@@ -85,12 +90,12 @@ function inboundPage() {
                         newButton("New inbound webhook", () => editInbound()),
                     )),
                 columns: [
-                    { name: "Name", className: "integrations-grows", cell: inboundName },
+                    { name: "Name", className: "integrations-grows", cell: inboundName, sort: "name" },
                     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
                     { name: "Access", className: "integrations-wide", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
                     { name: "Mapping", className: "integrations-wide", cell: ({ mapping }) => mappingLabel(mapping) },
-                    { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
-                    { name: "Status", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
+                    { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed), sort: "lastUsed" },
+                    { name: "Status", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }), sort: "disabled" },
                     { className: "integrations-actions", cell: inboundActions },
                 ],
             }),

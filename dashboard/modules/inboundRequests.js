@@ -3,10 +3,16 @@
 /** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
     const inboundId = route.params.id;
-    /** @type {List<InboundRequest> & { inbound: InboundWebhook | null, limited: number }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, inbound: null, limited: 0 });
+    /** @type {List<InboundRequest> & { inbound: InboundWebhook | null, limited: number, request: string }} */
+    const data = store({
+        rows: null, page: pageFromAddress(route), totalPages: 0, totalItems: 0, inbound: null, limited: 0,
+        ...fromAddress(route, { request: "" }),
+    });
+    /** @param {string} id @param {() => unknown} onclose */
+    const show = (id, onclose) => showRequest(id, data, onclose);
 
     async function load() {
+        listToAddress({ page: data.page, sort: "" }, "", { request: data.request });
         const [inbound, rows] = await Promise.all([
             app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,tenant,name,access,mapping", requestKey: null }),
             loadPageOf(data, async (page) => {
@@ -21,11 +27,12 @@ function inboundRequestsPage(route) {
     }
 
     return integrationsPage({
-        title: "Requests",
+        title: () => (data.inbound ? `Requests to ${data.inbound.name}` : "Requests"),
         trail: [["Inbound webhooks", integrationsPath + "/inbound"]],
+        gone: { title: "This inbound webhook was deleted", text: "Its requests were deleted with it." },
         load,
+        opened: () => openedRow(data, "request", show),
         content: () => [
-            () => (data.inbound ? t.p(null, "To ", t.strong(null, data.inbound.name)) : null),
             () => (data.limited ? t.div({ className: "alert warning" }, `${data.limited} refused with 429 in the last 24 hours, because too many came at once. They are not in this list. Raise the requests per minute if the sender does not repeat them.`) : null),
             table({
                 label: "Inbound requests",
@@ -36,7 +43,7 @@ function inboundRequestsPage(route) {
                     { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", className: "integrations-roomy", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
-                    { className: "integrations-actions", cell: (request) => requestActions(request, data) },
+                    { className: "integrations-actions", cell: (request) => requestActions(request, () => openRow(data, "request", request.id, show)) },
                 ],
             }),
             pager(data),
@@ -75,61 +82,58 @@ function isRepeatable({ erased, result }) {
 
 /**
  * @param {InboundRequest} request
- * @param {Receiver} receiver
+ * @param {() => unknown} open
  */
-function requestActions(request, receiver) {
+function requestActions(request, open) {
     return t.div(
         { className: "integrations-buttons" },
-        actionButton("Details", "ri-search-eye-line", () => showRequest(request, receiver)),
+        actionButton("Details", "ri-search-eye-line", open),
         !isRepeatable(request) ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
     );
 }
 
 /**
- * @param {InboundRequest} request
+ * @param {string} id
  * @param {Receiver} receiver
+ * @param {() => unknown} onclose
  */
-function showRequest(request, receiver) {
-    /** @type {{ body: string | null, stored: boolean, fault: string }} */
-    const state = store({ body: null, stored: false, fault: "" });
-    callIntegrations("GET", `/inbound/requests/${request.id}/details`)
-        .then(({ body, stored }) => Object.assign(state, { body, stored }))
-        .catch((error) => (state.fault = errorText(error)));
-    const tryIt = () => receiver.inbound && tryInbound(receiver.inbound, { contentType: request.contentType, body: state.body || "" });
+function showRequest(id, receiver, onclose) {
+    /** @type {{ request: (InboundRequest & { body: string }) | null, fault: string }} */
+    const state = store({ request: null, fault: "" });
+    callIntegrations("GET", `/inbound/requests/${id}/details`)
+        .then((request) => (state.request = request))
+        .catch((error) => (state.fault = isNotFound(error) ? "This request is no longer stored." : errorText(error)));
+    /** @param {InboundRequest & { body: string }} request */
+    const tryIt = ({ contentType, body }) => receiver.inbound && tryInbound(receiver.inbound, { contentType, body });
     openDialog({
         title: "Inbound request",
         drawer: true,
+        onclose,
         content: [
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
-            t.p({ className: "m-b-sm" }, resultLabel(request.result)),
-            (request.result?.results || []).map((item) => outcomeCard(item)),
-            () => textBlock("Body", state.body, bodyLabel(request, state)),
+            () => {
+                const { request } = state;
+                if (!request) {
+                    return state.fault ? null : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
+                }
+                return [
+                    t.p({ className: "m-b-sm" }, resultLabel(request.result)),
+                    ...(request.result?.results || []).map((item) => outcomeCard(item)),
+                    textBlock("Body", request.body, request.erased ? "Erased with its contact." : "The body is empty."),
+                ];
+            },
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            !isRepeatable(request) ? null : forEditors(t.button(
-                { type: "button", className: "btn secondary", disabled: () => !state.stored, onclick: () => { close(); tryIt(); } },
-                t.span({ className: "txt" }, "Try with this request"),
-            )),
-            !isRepeatable(request) ? null : forEditors(t.button(
-                { type: "button", className: "btn expanded", disabled: () => !state.stored, onclick: () => { close(); replayRequest(request); } },
-                t.span({ className: "txt" }, "Replay"),
-            )),
+            () => {
+                const { request } = state;
+                return request && isRepeatable(request) ? forEditors(
+                    t.button({ type: "button", className: "btn secondary", onclick: () => { close(); tryIt(request); } }, t.span({ className: "txt" }, "Try with this request")),
+                    t.button({ type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } }, t.span({ className: "txt" }, "Replay")),
+                ) : null;
+            },
         ],
     });
-}
-
-/**
- * The text instead of a missing body.
- *
- * @param {InboundRequest} request
- * @param {{ body: string | null }} state
- */
-function bodyLabel({ erased }, { body }) {
-    if (erased) {
-        return "Erased with its contact.";
-    }
-    return body === null ? "Loading…" : "The body is empty.";
 }
 
 /** @param {InboundRequest} request */

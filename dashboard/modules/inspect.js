@@ -24,7 +24,7 @@ function inspectPath(id) {
 function inspectPage(route) {
     return integrationsPage({
         title: "Inspect",
-        trail: [["Webhooks", integrationsPath + "/webhooks"]],
+        trail: [["Webhooks", integrationsPath + "/webhooks"], ["Webhook", webhookPath(route.params.id)]],
         intro: "Shows the latest 100 requests of the past day, as a receiver gets them. Only this webhook can send to this page.",
         actions: [pingButton(route.params.id)],
         content: () => inspectedRequests(route.params.id),

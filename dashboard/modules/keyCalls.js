@@ -12,13 +12,14 @@ function keyCallsPath(id) {
 function keyCallsPage(route) {
     const keyId = route.params.id;
     /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, period: Period | "" }} */
-    const data = store({ key: null, activity: null, period: "" });
+    const data = store({ key: null, activity: null, period: periodFromAddress(route) });
     /** @type {{ rows: CallRow[] | null }} */
     const last = store({ rows: null });
     /** @type {{ rows: CallRow[] | null }} */
     const slowest = store({ rows: null });
 
     async function load() {
+        toAddress({ period: data.period });
         const [key, activity] = await Promise.all([
             keyId === unknownKey ? null : app.pb.collection("api_keys").getOne(keyId, { fields: "id,name,prefix,permissions,expires,revoked", requestKey: null }),
             loadActivity(data, async (period) => (await sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period } })).data),
@@ -30,8 +31,9 @@ function keyCallsPage(route) {
     }
 
     return integrationsPage({
-        title: "Calls",
+        title: () => (data.key ? `Calls of ${data.key.name}` : "Calls"),
         trail: [["API keys", integrationsPath + "/keys"]],
+        gone: { title: "This key was deleted", text: "Its calls are no longer listed." },
         intro: "The request ID is the X-Request-Id header of the response, and appears in the log. Query strings and bodies are not stored.",
         load,
         content: () => [
@@ -70,9 +72,9 @@ const callColumns = [
     { name: "When", cell: ({ created }) => timeAgo(created) },
     { name: "Duration", cell: ({ durationMs }) => duration(durationMs) },
     { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : status >= 400 ? "warning" : "success" }) },
-    { name: "Code", cell: ({ code }) => code },
-    { name: "Call", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, path)) },
-    { name: "Request ID", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
+    { name: "Code", className: "integrations-roomy", cell: ({ code }) => code },
+    { name: "Call", className: "integrations-grows", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, middleCut(path))) },
+    { name: "Request ID", cell: ({ requestId }) => copyableId(requestId) },
 ];
 
 /** @param {KeptCall[]} calls */

@@ -34,13 +34,18 @@ function isGuarded({ permissions }) {
 /** How long before it expires a key asks to be rotated, in milliseconds. */
 const soon = 14 * 24 * 60 * 60 * 1000;
 
-function keysPage() {
-    /** @type {List<ApiKey> & { search: string, tenant: string }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
+/** @param {Route<never>} route */
+function keysPage(route) {
+    /** @type {List<ApiKey> & { search: string, tenant: string, sort: string }} */
+    const data = store({
+        rows: null, page: pageFromAddress(route), totalPages: 0, totalItems: 0,
+        ...fromAddress(route, { search: "", tenant: "", sort: "-created" }),
+    });
 
     async function load() {
+        listToAddress(data, "-created", { search: data.search, tenant: data.tenant });
         keep(data, "rows", await loadPage(data, "api_keys", {
-            sort: "-created",
+            sort: data.sort,
             expand: "tenant",
             fields: "id,name,prefix,permissions,expires,revoked,lastUsed,tenant,expand.tenant.name,expand.tenant.apiEnabled",
             conditions: filterConditions(data, ["name", "prefix"]),
@@ -62,11 +67,11 @@ function keysPage() {
                     ? emptyState("ri-search-line", "Nothing found", "No key matches.")
                     : emptyState("ri-key-2-line", "No keys yet", "Create the first one, then give it to the program that needs it.", newButton("New key", () => newKey()))),
                 columns: [
-                    { name: "Name", className: "integrations-grows", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(key.name)), t.code(null, key.prefix + "…")) },
+                    { name: "Name", className: "integrations-grows", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(key.name)), t.code(null, key.prefix + "…")), sort: "name" },
                     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
                     { name: "Permissions", className: "integrations-wide", cell: (key) => permissionLabel(key.permissions) },
-                    { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
-                    { name: "Expires", className: "integrations-roomy", cell: (key) => timeAgo(key.expires) },
+                    { name: "Last used", cell: (key) => timeAgo(key.lastUsed), sort: "lastUsed" },
+                    { name: "Expires", className: "integrations-roomy", cell: (key) => timeAgo(key.expires), sort: "expires" },
                     { name: "Status", cell: keyStateCell },
                     { className: "integrations-actions", cell: keyActions },
                 ],

@@ -6,6 +6,9 @@ const shownEnd = 12;
 /** Shorter texts are cut at their end. */
 const cutFrom = 28;
 
+const rightToLeft = /[\u0590-\u08ff]/;
+const leftToRight = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\d]/u;
+
 /**
  * A text that is cut in its middle where it is too long for its place; the whole shows on hover. URLs and names often differ
  * only at their ends.
@@ -15,7 +18,8 @@ const cutFrom = 28;
  */
 function middleCut(text, className = "") {
     const characters = [...text];
-    const at = characters.length < cutFrom ? characters.length : characters.length - shownEnd;
+    const isCut = characters.length >= cutFrom && !(rightToLeft.test(text) && leftToRight.test(text)); // parts of both would change places
+    const at = isCut ? characters.length - shownEnd : characters.length;
     const end = characters.slice(at).join("");
     return t.span(
         { className: `integrations-middle ${className}`, title: text, dir: "auto", "html-data-end": end },
@@ -33,7 +37,7 @@ function copyableId(id) {
     return t.button(
         {
             type: "button",
-            className: "integrations-id",
+            className: "integrations-copy-id",
             title: "Copy",
             ariaLabel: () => (state.copied ? "Copied" : `Copy ${id}`),
             onclick: () => attempt(async () => {

@@ -146,6 +146,22 @@ function toAddress(values) {
     }
 }
 
+/** @param {{ query: Record<string, string[] | undefined> }} route */
+function pageFromAddress(route) {
+    return Math.max(1, Math.trunc(Number(route.query.page?.[0])) || 1);
+}
+
+/**
+ * Keeps the filters, the order and the page of a list in the address.
+ *
+ * @param {{ page: number, sort: string }} list
+ * @param {string} defaultSort
+ * @param {Record<string, string>} filters
+ */
+function listToAddress({ page, sort }, defaultSort, filters) {
+    toAddress({ ...filters, sort: sort === defaultSort ? "" : sort, page: page > 1 ? String(page) : "" });
+}
+
 /**
  * Opens the window of a row, whose id the address has while it is open. show gets the id and what to do once the window is gone.
  *

@@ -64,7 +64,8 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/keys`, keysPage);
     app.routes.superuserOnly(`${integrationsPath}/keys/{id}`, keyCallsPage);
     app.routes.superuserOnly(`${integrationsPath}/webhooks`, webhooksPage);
-    app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/deliveries`, deliveriesPage);
+    app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}`, webhookPage);
+    app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/deliveries`, webhookPage); // its address in mails of before
     app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/inspect`, inspectPage);
     app.routes.superuserOnly(`${integrationsPath}/events`, eventsPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);

@@ -101,16 +101,16 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
         case "webhook_disabled":
             return {
                 text: detail || "disabled by an administrator",
-                ...(number > 1 ? { link: "Show them", href: `${integrationsPath}/webhooks?health=disabled&tenant=${tenant?.id}` } : { link: "Show it", href: deliveriesPath(id) }),
+                ...(number > 1 ? { link: "Show them", href: `${integrationsPath}/webhooks?health=disabled&tenant=${tenant?.id}` } : { link: "Show it", href: webhookPath(id) }),
             };
         case "webhook_failing":
             return {
                 text: `${count(times)} of ${plural(of, "attempt")} failed in the last 24 hours`,
                 link: "Show deliveries",
-                href: deliveriesPath(id),
+                href: webhookPath(id),
             };
         case "deliveries_failed":
-            return { text: `${plural(times, "delivery", "deliveries")} failed permanently`, link: "Show failed deliveries", href: deliveriesPath(id) + "?status=failed" };
+            return { text: `${plural(times, "delivery", "deliveries")} failed permanently`, link: "Show failed deliveries", href: webhookPath(id) + "?status=failed" };
         case "key_expires":
             return { text: ["expires ", timeAgo(at)], link: mayChange() ? "Rotate it" : "Show keys", href: integrationsPath + "/keys" };
         default:

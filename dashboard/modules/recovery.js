@@ -7,7 +7,7 @@
  * @param {() => unknown} [done]
  */
 function redeliver(delivery, done = () => {}) {
-    const { id, type, contactName, status, created } = delivery;
+    const { id, type, contactName, status, created, count: alike = 1 } = delivery;
     const event = `“${eventKinds[type] || type}”${contactName ? ` for ${contactName}` : ""} (${parseTime(created).toLocaleString()})`;
     openForm({
         title: "Redeliver this event?",
@@ -15,6 +15,7 @@ function redeliver(delivery, done = () => {}) {
         submit: "Send now",
         content: () => [
             t.p(null, `Sends the event ${event} again, with the same ID. A receiver that already has it recognizes the ID.`),
+            alike > 1 ? t.p(null, `Only this delivery is sent, not all ${count(alike)}. To send them all, use Recover… or Retry now.`) : null,
             t.p(null, status === "pending"
                 ? "If this attempt fails, the remaining retries follow on schedule."
                 : "The delivery starts again at attempt 1. If that fails, it is retried for about three days."),
@@ -32,11 +33,13 @@ function redeliver(delivery, done = () => {}) {
  * Says what it will do before it does it.
  *
  * @param {string[]} webhooks their ids
+ * @param {string | null} [oldestPending] from when the oldest pending delivery is
  */
-function recoverDeliveries(webhooks) {
-    const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
+function recoverDeliveries(webhooks, oldestPending = null) {
+    const yesterday = Date.now() - 24 * 60 * 60 * 1000;
+    const earliest = oldestPending ? Math.min(yesterday, parseTime(oldestPending).getTime()) : yesterday;
     /** @type {{ since: string, extent: ("before" | "pending")[], missed: Missed | null, fault: string }} */
-    const data = store({ since: yesterday, extent: [], missed: null, fault: "" });
+    const data = store({ since: app.utils.toDatetimeLocalInputValue(new Date(earliest)).slice(0, 16), extent: [], missed: null, fault: "" });
     /** @param {boolean} dryRun */
     const recover = async (dryRun) => addMissed(await Promise.all(webhooks.map((id) =>
         callIntegrations("POST", `/webhooks/${id}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), retryPending: data.extent.includes("pending"), dryRun }))));

@@ -10,6 +10,7 @@
 function selectColumn(data) {
     return {
         name: "Select",
+        hiddenName: true,
         className: "integrations-select",
         cell: ({ id }) => {
             const field = fieldId();

@@ -7,7 +7,7 @@
  * disappear where there is no room for them, in that order.
  *
  * @template R
- * @typedef {{ name?: string, className?: string, cell: (row: R) => Child, sort?: string }} Column
+ * @typedef {{ name?: string, hiddenName?: boolean, className?: string, cell: (row: R) => Child, sort?: string }} Column
  */
 
 /**
@@ -45,9 +45,9 @@ function table({ label, columns: all, data, empty }) {
  * @param {Column<R>} column
  * @param {{ sort?: string, page?: number }} data
  */
-function columnHead({ name, className = "", sort }, data) {
+function columnHead({ name, hiddenName, className = "", sort }, data) {
     if (!sort) {
-        return t.th({ scope: "col", className }, name || t.span({ className: "integrations-offscreen" }, "Actions"));
+        return t.th({ scope: "col", className }, hiddenName ? t.span({ className: "integrations-offscreen" }, name) : name || t.span({ className: "integrations-offscreen" }, "Actions"));
     }
     return t.th(
         { scope: "col", className, "html-aria-sort": () => (data.sort === sort ? "ascending" : data.sort === "-" + sort ? "descending" : "none") },

@@ -23,7 +23,7 @@ function tenantCell({ tenant, expand }) {
 function webhookName(webhook) {
     const receiver = receiverLabel(webhook);
     return t.a(
-        { className: "integrations-receiver", href: deliveriesPath(webhook.id) },
+        { className: "integrations-receiver", href: webhookPath(webhook.id) },
         t.strong(null, middleCut(webhook.name || receiver)),
         webhook.name ? middleCut(receiver, "txt-hint") : null,
     );
@@ -62,22 +62,17 @@ function errorShare({ attempts, errorRate }) {
 
 /** @param {WebhookRow} webhook */
 function failedCount({ id, failed }) {
-    return failed ? t.a({ className: "integrations-bad", href: deliveriesPath(id) + "?status=failed" }, cappedCount(failed)) : "0";
+    return failed ? t.a({ className: "integrations-bad", href: webhookPath(id) + "?status=failed" }, cappedCount(failed)) : "0";
 }
 
 /** @param {WebhookRow} webhook */
 function waitingCount({ id, pending }) {
-    return pending ? t.a({ className: "integrations-waits", href: deliveriesPath(id) + "?status=pending" }, cappedCount(pending)) : "0";
+    return pending ? t.a({ className: "integrations-waits", href: webhookPath(id) + "?status=pending" }, cappedCount(pending)) : "0";
 }
 
 /** @param {string} id */
 function webhookPath(id) {
-    return deliveriesPath(id);
-}
-
-/** @param {string} id */
-function deliveriesPath(id) {
-    return `${integrationsPath}/webhooks/${id}/deliveries`;
+    return `${integrationsPath}/webhooks/${id}`;
 }
 
 /** @param {Webhook} webhook */
@@ -87,14 +82,19 @@ function webhookActions(webhook) {
         { className: "integrations-buttons" },
         webhook.url === inspectURL ? actionLink("Inspect", "ri-radar-line", inspectPath(webhook.id), `Inspect ${called}`) : null,
         forEditors(actionButton("Test", "ri-send-plane-line", () => testWebhook(webhook), { ariaLabel: `Send test event to ${called}` })),
-        actionLink("Deliveries", "ri-list-check", deliveriesPath(webhook.id), `Deliveries to ${called}`),
-        actionMenu(`More for ${called}`, [
-            ["Edit", "ri-edit-line", () => editWebhook(webhook)],
-            ["Rotate secret", "ri-refresh-line", () => rotateWebhook(webhook)],
-            webhook.disabled
-                ? ["Enable", "ri-play-line", () => switchWebhook(webhook, false)]
-                : ["Disable", "ri-pause-line", () => switchWebhook(webhook, true)],
-            ["Delete", "ri-delete-bin-7-line", () => deleteWebhook(webhook), "integrations-bad"],
-        ]),
+        webhookMenu(webhook),
+        t.a({ className: "btn sm circle transparent secondary", href: webhookPath(webhook.id), ariaLabel: `Open ${called}` }, t.i({ className: "ri-arrow-right-s-line", ariaHidden: true })),
     );
+}
+
+/** @param {Webhook} webhook */
+function webhookMenu(webhook) {
+    return actionMenu(`More for ${webhook.name || webhook.url}`, [
+        ["Edit", "ri-edit-line", () => editWebhook(webhook)],
+        ["Rotate secret", "ri-refresh-line", () => rotateWebhook(webhook)],
+        webhook.disabled
+            ? ["Enable", "ri-play-line", () => switchWebhook(webhook, false)]
+            : ["Disable", "ri-pause-line", () => switchWebhook(webhook, true)],
+        ["Delete", "ri-delete-bin-7-line", () => deleteWebhook(webhook), "integrations-bad"],
+    ]);
 }

@@ -1,4 +1,5 @@
-// Webhooks: list with health, test, rotate, enable and disable. The form is in webhookForm.js, the cells in webhookCells.js.
+// Webhooks: list with health, rotate, enable and disable. The form is in webhookForm.js, the cells in webhookCells.js, test events
+// in webhookTest.js, the page of one in webhook.js.
 
 /** @typedef {Webhook & Pick<WebhookLine, "health" | "errorRate" | "attempts" | "pending" | "failed" | "lastSuccess"> & { muted: boolean }} WebhookRow */
 
@@ -11,7 +12,7 @@ const webhooksPerPage = 25;
 function webhooksPage(route) {
     /** @type {WebhooksData} */
     const data = store({
-        rows: null, page: 1, totalPages: 0, totalItems: 0, selected: [],
+        rows: null, page: pageFromAddress(route), totalPages: 0, totalItems: 0, selected: [],
         ...fromAddress(route, { search: "", tenant: "", health: "", sort: "-created" }),
     });
 
@@ -51,7 +52,7 @@ function webhooksPage(route) {
  * @param {WebhooksData} data
  */
 async function loadWebhooks(data) {
-    toAddress({ search: data.search, tenant: data.tenant, health: data.health, sort: data.sort === "-created" ? "" : data.sort });
+    listToAddress(data, "-created", { search: data.search, tenant: data.tenant, health: data.health });
     const lines = await loadPageOf(data, async (page) => {
         const found = await sendIntegrations("GET", "/webhooks", {
             query: {
@@ -71,7 +72,7 @@ async function loadWebhooks(data) {
         perPage: webhooksPerPage,
         skipTotal: true,
         expand: "tenant",
-        fields: "id,tenant,name,url,events,headerNames,filter,maxPerSecond,disabled,disabledReason,expand.tenant.name",
+        fields: webhookFields,
         conditions: [`(${lines.map(({ id }) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
     })).items : [];
     keep(data, "rows", lines.flatMap(({ id, health, errorRate, attempts, pending, failed, lastSuccess }) => {
@@ -95,35 +96,6 @@ async function switchWebhooks(data, disabled) {
         data.selected = [];
     }, `${plural(ids.length, "webhook")} ${disabled ? "disabled" : "enabled"}.`);
     refreshPage();
-}
-
-/**
- * Sends a ping and shows the response.
- *
- * @param {Webhook} webhook
- */
-function testWebhook(webhook) {
-    /** @type {{ attempt: AttemptDetails | null, fault: string }} */
-    const state = store({ attempt: null, fault: "" });
-    openDialog({
-        title: "Test event",
-        content: t.div({ "html-aria-live": "polite" }, () => {
-            if (state.fault) {
-                return t.div({ className: "alert danger" }, state.fault);
-            }
-            if (!state.attempt) {
-                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverLabel(webhook)}…`);
-            }
-            return [t.p({ className: "integrations-url m-b-sm" }, receiverLabel(webhook)), attemptDetails(state.attempt)];
-        }),
-        footer: (close) => [
-            t.button({ type: "button", className: "btn expanded m-l-auto", autofocus: true, onclick: close }, t.span({ className: "txt" }, "Close")),
-        ],
-    });
-    callIntegrations("POST", `/webhooks/${webhook.id}/ping`)
-        .then((made) => (state.attempt = made))
-        .catch((error) => (state.fault = errorText(error)))
-        .finally(refreshPage);
 }
 
 /** @param {Webhook} webhook */

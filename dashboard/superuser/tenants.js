@@ -4,13 +4,15 @@ const defaultRateLimit = 600; // requests a minute and key
 
 /** @typedef {Tenant & { counts: Counts }} TenantRow */
 
-function tenantsPage() {
-    /** @type {List<TenantRow> & { search: string }} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "" });
+/** @param {Route<never>} route */
+function tenantsPage(route) {
+    /** @type {List<TenantRow> & { search: string, sort: string }} */
+    const data = store({ rows: null, page: pageFromAddress(route), totalPages: 0, totalItems: 0, ...fromAddress(route, { search: "", sort: "name" }) });
 
     async function load() {
+        listToAddress(data, "name", { search: data.search });
         const rows = await loadPage(data, "tenants", {
-            sort: "name",
+            sort: data.sort,
             fields: "id,name,apiEnabled,rateLimit,country",
             conditions: [data.search && app.pb.filter("name ~ {:search}", { search: data.search })],
         });
@@ -37,9 +39,9 @@ function tenantsPage() {
                 data,
                 empty: () => emptyState("ri-search-line", "Nothing found", "No tenant matches."),
                 columns: [
-                    { name: "Name", className: "integrations-grows", cell: tenantName },
-                    { name: "API", cell: tenantSwitch },
-                    { name: "Requests per minute", className: "integrations-number integrations-wide", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
+                    { name: "Name", className: "integrations-grows", cell: tenantName, sort: "name" },
+                    { name: "API", cell: tenantSwitch, sort: "apiEnabled" },
+                    { name: "Requests per minute", className: "integrations-number integrations-wide", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en"), sort: "rateLimit" },
                     { name: "Contacts", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.contacts) },
                     { name: "Keys", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.keys) },
                     { name: "Webhooks", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.webhooks) },

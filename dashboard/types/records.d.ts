@@ -74,6 +74,8 @@ interface Webhook extends OfTenant {
     url: string;
     events: EventKind[]; // none for all
     headerNames: string[]; // of its own headers, whose values are not shown
+    secretPrefix: string; // "" for a short one
+    created: string;
     disabled: boolean;
     disabledReason: string;
     filter: string;

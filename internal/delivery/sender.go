@@ -3,6 +3,7 @@ package delivery
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -152,6 +153,23 @@ func Ping(ctx context.Context, store Pinger, sender *Sender, webhookID string) (
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pinging the webhook %q: %w", webhookID, err)
+	}
+	return attempt, nil
+}
+
+// Sampler sends samples. The error is sql.ErrNoRows if there is no such webhook.
+type Sampler interface {
+	Sample(webhookID string, kind event.Kind, body map[string]json.RawMessage, now time.Time, send func(*Job)) error
+}
+
+// Sample sends an event of the kind with the properties of body to the webhook now, even if it is disabled, and returns
+// the attempt, of which nothing is stored. The error is sql.ErrNoRows if there is no such webhook.
+func Sample(
+	ctx context.Context, store Sampler, sender *Sender, webhookID string, kind event.Kind, body map[string]json.RawMessage,
+) (attempt *Attempt, err error) {
+	err = store.Sample(webhookID, kind, body, time.Now(), func(job *Job) { attempt = sender.Send(ctx, job) })
+	if err != nil {
+		return nil, fmt.Errorf("sending a sample to the webhook %q: %w", webhookID, err)
 	}
 	return attempt, nil
 }

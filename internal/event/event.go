@@ -3,7 +3,10 @@
 package event
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"contactbase/internal/recordid"
@@ -100,6 +103,24 @@ func Insert(e *Event, now time.Time) (sqlite.Statement, error) {
 		Text: insertSQL,
 		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, e.Payload, stamp.Stored(now)},
 	}, nil
+}
+
+// Sample returns the record id and the payload of an event that is not stored. The payload has the properties of body,
+// but an id, type and timestamp of its own.
+func Sample(kind Kind, body map[string]json.RawMessage, now time.Time) (id string, payload []byte, err error) {
+	id = recordid.New(now)
+	payload = append(payload, `{"id":"`+IDPrefix+id+`","type":"`+string(kind)+`","timestamp":"`...)
+	payload = append(stamp.AppendShown(payload, now), '"')
+	for _, name := range slices.Sorted(maps.Keys(body)) {
+		if name == "id" || name == "type" || name == "timestamp" {
+			continue
+		}
+		payload = append(wire.AppendString(append(payload, ','), name), ':')
+		if payload, err = wire.AppendJSON(payload, body[name]); err != nil {
+			return "", nil, fmt.Errorf("encoding a sample: %w", err)
+		}
+	}
+	return id, append(payload, '}'), nil
 }
 
 // appendPayload appends the body of every delivery of the event to b. The id, the kind and the time need no escaping.

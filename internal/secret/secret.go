@@ -21,6 +21,15 @@ func New() string {
 	return prefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
+// Shown returns the first characters of a secret that New or Derive has returned, and "" for any other, which may be
+// short.
+func Shown(plain string) string {
+	if !strings.HasPrefix(plain, prefix) || len(plain) != len(prefix)+base64.StdEncoding.EncodedLen(32) {
+		return ""
+	}
+	return plain[:len(prefix)+4]
+}
+
 // Derive returns a secret of the same format that is determined by a key and a purpose, and reveals
 // nothing about the key.
 func Derive(key, purpose string) string {

@@ -29,3 +29,16 @@ func TestStandardKey(t *testing.T) {
 		}
 	}
 }
+
+// A generated secret shows its beginning; one that somebody has typed shows nothing.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	if plain := secret.New(); secret.Shown(plain) != plain[:10] {
+		t.Errorf("%s shows %q", plain, secret.Shown(plain))
+	}
+	for _, typed := range []string{"", "whsec_", "whsec_short", "my secret, which has the length of a generated one"} {
+		if shown := secret.Shown(typed); shown != "" {
+			t.Errorf("%q shows %q", typed, shown)
+		}
+	}
+}

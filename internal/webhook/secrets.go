@@ -72,6 +72,16 @@ func (s *Secrets) old(app core.App, now time.Time) (old []oldSecret, err error) 
 	return slices.DeleteFunc(old, func(o oldSecret) bool { return o.Until <= stamp.Stored(now) }), nil
 }
 
+// SecretPrefix returns the first characters of the secret in a webhook's record, by which people recognize it. It is ""
+// for a secret that cannot be opened or that somebody has typed.
+func SecretPrefix(app core.App, record *core.Record) string {
+	plain, err := secret.Open(app, record.GetString("secret"))
+	if err != nil {
+		return ""
+	}
+	return secret.Shown(plain)
+}
+
 // RotateSecret replaces the webhook's secret and returns the new one. The old one also signs until the overlap ends,
 // as do older ones until theirs end. Without an overlap, all old secrets end. The error is sql.ErrNoRows if there is
 // no such webhook, and a *fault.Error if the overlap is invalid or too many secrets sign already.

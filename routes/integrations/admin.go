@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -14,6 +16,7 @@ import (
 	"contactbase/internal/audit"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -26,8 +29,32 @@ import (
 // maxAdminBody is the largest body of a superuser, in bytes: it may have a sample payload, whose quotes are escaped.
 const maxAdminBody = 2 * payload.MaxBody
 
+// maxSample is the largest body of a test event, in bytes.
+const maxSample = 64 << 10
+
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
+	var sample struct {
+		Type string          `json:"type"`
+		Body json.RawMessage `json:"body"`
+	}
+	if err := readAdmin(e, &sample); err != nil {
+		return err
+	}
+	ctx, id := e.Request.Context(), e.Request.PathValue("id")
+	if sample.Type == "" && sample.Body == nil {
+		attempt, err := delivery.Ping(ctx, s.Deliveries, s.Sender, id)
+		return envelope.WriteResult(e, attempt, err)
+	}
+	var body map[string]json.RawMessage
+	switch {
+	case !slices.Contains(event.Kinds, sample.Type):
+		return fault.InvalidField("type", fault.CodeInvalidValue, "must be one of "+strings.Join(event.Kinds, ", "))
+	case len(sample.Body) > maxSample:
+		return fault.InvalidField("body", fault.CodeInvalidValue, "must have at most 64 KiB")
+	case json.Unmarshal(sample.Body, &body) != nil || body == nil:
+		return fault.InvalidField("body", fault.CodeInvalidValue, "must be a JSON object")
+	}
+	attempt, err := delivery.Sample(ctx, s.Deliveries, s.Sender, id, event.Kind(sample.Type), body)
 	return envelope.WriteResult(e, attempt, err)
 }
 

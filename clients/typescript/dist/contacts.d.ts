@@ -22,6 +22,8 @@ export type ListOptions = NonNullable<operations["listContacts"]["parameters"]["
     /** The exact values of custom fields by name. An administrator has to add an index for each. */
     custom?: Record<string, string | number | boolean>;
 };
+/** A number of contacts. With `more`, there are more than `count`, because counting stops at 100,000. */
+export type Count = Schemas["ContactCount"]["data"];
 /** A page of contacts. */
 export interface Page {
     data: Contact[];
@@ -49,6 +51,8 @@ export declare class Contacts {
     batch(batch: Batch, options?: WriteOptions): Promise<BatchOutcome>;
     /** Returns a page of contacts. */
     list({ custom, ...rest }?: ListOptions, options?: CallOptions): Promise<Page>;
+    /** Returns how many contacts the filters select. It ignores the order and the page of the query. */
+    count({ custom, limit, offset, cursor, sort, ...rest }?: ListOptions, options?: CallOptions): Promise<Count>;
     /**
      * Iterates over the contacts of all pages. In the default order, new contacts neither shift nor repeat others.
      */

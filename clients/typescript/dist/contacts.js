@@ -46,6 +46,11 @@ export class Contacts {
         const cursor = nextCursor(answer.response.headers.get("Link"));
         return cursor ? { data, hasMore, cursor } : { data, hasMore };
     }
+    /** Returns how many contacts the filters select. It ignores the order and the page of the query. */
+    async count({ custom, limit, offset, cursor, sort, ...rest } = {}, options = {}) {
+        const query = { ...custom, ...rest };
+        return must(await this.#api.GET("/api/ext/v1/contacts/count", { params: { query }, ...init(options) })).data;
+    }
     /**
      * Iterates over the contacts of all pages. In the default order, new contacts neither shift nor repeat others.
      */

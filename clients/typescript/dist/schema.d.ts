@@ -43,6 +43,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ext/v1/contacts/count": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count contacts
+         * @description Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+         *     there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
+         *
+         *     Custom fields are parameters under the same conditions as for a list.
+         */
+        get: operations["countContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/ext/v1/contacts/{id}": {
         parameters: {
             query?: never;
@@ -290,7 +320,8 @@ export interface paths {
         /**
          * Send contacts to an inbound webhook
          * @description Creates, updates or deletes contacts. Accepts JSON (an object, or an array of at most 1,000), a form, or the text
-         *     fields of a multipart form. The body may have at most 1 MiB and 100,000 values.
+         *     fields of a multipart form. The body may have at most 5 MiB and 100,000 values. Texts over 64 KiB, such as attachments, are
+         *     left out with a warning.
          *
          *     **Matching.** The server looks for a contact by `id`, then `externalId`, then `email` (ignoring case; the oldest
          *     contact if several share it). If a contact matches, the server updates the fields that were sent; otherwise it
@@ -371,8 +402,10 @@ export interface paths {
         put?: never;
         /**
          * Test a webhook
-         * @description Sends a `webhook.ping` now and returns the attempt. A failed ping is not an error of this request: check `status` and
-         *     `error`. Members with the role `admin` may call it for their tenant.
+         * @description Sends a `webhook.ping` now and returns the attempt. With `type` and `body`, it sends an event of that type instead, signed
+         *     like all others, with the properties of `body`; the server sets `id`, `type` and `timestamp`. Nothing of it is stored. A
+         *     failed attempt is not an error of this request: check `status` and `error`. Members with the role `admin` may call it for
+         *     their tenant.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -742,7 +775,7 @@ export interface paths {
         /**
          * Replay a stored inbound request
          * @description Applies the stored body again, with the webhook's current mapping and access level. The response is the inbound
-         *     webhook's own. Members with the role `admin` may call it for their tenant.
+         *     webhook's own. A body that was too large to keep gets 409 `not_stored`. Members with the role `admin` may call it for their tenant.
          */
         post: operations["replayInboundRequest"];
         delete?: never;
@@ -1805,7 +1838,8 @@ export interface paths {
         };
         /**
          * List the events of a contact
-         * @description The last 50 events of a contact, newest first, with their deliveries. Members may call it for their tenant.
+         * @description The last 50 events of a contact, newest first, with their deliveries and with what has made each change. `deliveries`
+         *     has the last 500 of all events; `counts` counts all. Members may call it for their tenant.
          */
         get: operations["listContactEvents"];
         put?: never;
@@ -1907,6 +1941,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/members/{id}/invitation": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite a member to choose a password
+         * @description Mails the member a link with which to choose a password. Where no mail is set up, the answer has the link as `url`:
+         *     pass it on. The link works once, for 72 hours. A newer invitation, a new address, role or password of the member, or
+         *     the member's deletion ends it.
+         *
+         *     Only members who have never chosen a password can be invited; others use *Forgot your password?*. Members with the
+         *     role `admin` may call it for their tenant, but not with a portal link. A tenant has 20 invitations a minute.
+         */
+        post: operations["inviteMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation
+         * @description Sets the password that an invited member has chosen, with the token of the invitation. The portal's page behind the
+         *     link calls it. Afterwards, the member signs in.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/tenants/{id}/portal-link": {
         parameters: {
             query?: never;
@@ -1934,6 +2034,10 @@ export interface paths {
          * @description Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
          *     customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
          *     [Portal links](/docs/portal-links).
+         *
+         *     A key of the tenant with the permission `portal:link` creates links of the role `viewer`, and one with
+         *     `portal:link-admin` links of both roles. The call counts for the limit of the key. When the key ends, its links end
+         *     with it.
          */
         post: operations["createPortalLink"];
         delete?: never;
@@ -2237,6 +2341,14 @@ export interface components {
             /** @description Whether more contacts follow this page. */
             hasMore: boolean;
         };
+        ContactCount: {
+            data: {
+                /** @description The number of contacts, or 100,000 with `more`. */
+                count: number;
+                /** @description True if there are more contacts than `count`; otherwise missing. */
+                more?: boolean;
+            };
+        };
         MergeRequest: {
             /** @description The IDs of the contacts that are merged and deleted. The first has priority. */
             from: string[];
@@ -2379,8 +2491,11 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+         *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
          *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
+         *     | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
          *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
+         *     | 410 | `invitation_expired` | Invitations: ask for a new one; this one was used, replaced, or has expired |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -2391,7 +2506,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "too_many_rotations" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2529,6 +2644,29 @@ export interface components {
         };
         /** @description An event in the feed. `type` is its event type. */
         FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
+        /**
+         * @description What has made the change. Absent in events from before version 1.1, and in those whose contact was deleted since. It never
+         *     names a person or a file.
+         * @example {
+         *       "type": "key",
+         *       "id": "k3y000000000001"
+         *     }
+         */
+        EventSource: {
+            /**
+             * @description `key`: the API. `mcp`: a language model. `member`: the portal, also with a portal link. `superuser`: the dashboard.
+             *     `command`: the command line. `extension`: code that the operator has added. `system`: Contactbase itself.
+             * @enum {string}
+             */
+            type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
+            /** @description The ID of the key (also for `mcp`), of the inbound webhook or of the import. Other types have none. */
+            id?: string;
+            /**
+             * @description The change belongs to a merge of contacts.
+             * @constant
+             */
+            merge?: true;
+        };
         /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
             /** @example evt_0mm8yqpxck3w9xb */
@@ -2559,6 +2697,7 @@ export interface components {
             type: "contact.created";
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A contact was updated. */
         ContactUpdatedEvent: {
@@ -2583,6 +2722,7 @@ export interface components {
             previous: {
                 [key: string]: unknown;
             };
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A contact was deleted. */
         ContactDeletedEvent: {
@@ -2600,6 +2740,7 @@ export interface components {
             data: components["schemas"]["Contact"];
             /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
             mergedInto?: string;
+            source?: components["schemas"]["EventSource"];
         };
         /** @description A test event. */
         PingEvent: {
@@ -2871,6 +3012,8 @@ export interface components {
             keys: number;
             webhooks: number;
             inbound: number;
+            /** @description Without portal links. */
+            members: number;
             /** @description Stored inbound requests and remembered responses, in bytes. */
             storedBytes: number;
             /** @description The quota for them, in bytes. The oldest are deleted first. */
@@ -2942,12 +3085,12 @@ export interface components {
             /** @description The ID of the tenant; empty for the sign-in of a superuser. The tenant may be deleted. */
             tenant: string;
             /**
-             * @description `link` is someone with a portal link, `command` someone at the server's command line, and `system` the program
-             *     itself.
+             * @description `link` is someone with a portal link, `key` a program that creates portal links with an API key, `command`
+             *     someone at the server's command line, and `system` the program itself.
              * @enum {string}
              */
-            actorKind: "superuser" | "member" | "link" | "command" | "system";
-            /** @description The ID of the superuser, member or link; empty for `command` and `system`. */
+            actorKind: "superuser" | "member" | "link" | "key" | "command" | "system";
+            /** @description The ID of the superuser, member, link or key; empty for `command` and `system`. */
             actor: string;
             /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
             actorName: string;
@@ -3235,9 +3378,27 @@ export interface components {
                     type: components["schemas"]["EventType"];
                     contact: string;
                     created: components["schemas"]["Time"];
+                    source?: components["schemas"]["NamedSource"];
+                    counts: components["schemas"]["EventDeliveryCounts"];
                     deliveries: components["schemas"]["ContactDelivery"][];
                 }[];
             };
+        };
+        /** @description What has made a change, as people know it. Absent for events from before version 1.1. */
+        NamedSource: {
+            /** @enum {string} */
+            type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
+            /** @description The ID of the key, the inbound webhook or the import. */
+            id?: string;
+            /**
+             * @description The change belongs to a merge of contacts.
+             * @constant
+             */
+            merge?: true;
+            /** @description The name of the key or inbound webhook, or of the imported file, if it still exists. */
+            name?: string;
+            /** @description Who has made the change or started the import. Only for superusers and for members with the role admin. */
+            person?: string;
         };
         EventListResponse: {
             data: components["schemas"]["EventLine"][];
@@ -3279,6 +3440,12 @@ export interface components {
             delivered: number;
             failed: number;
         };
+        PingRequest: {
+            /** @description The event type of the sample. Required with `body`. */
+            type?: string;
+            /** @description The properties of the sample, such as `data`, at most 64 KiB. Required with `type`. */
+            body?: Record<string, never>;
+        };
         RedeliverEventRequest: {
             /** @description The ID of the only webhook to send to. */
             webhook?: string;
@@ -3317,6 +3484,21 @@ export interface components {
              * @default 3600
              */
             expiresIn: number;
+        };
+        InvitationResponse: {
+            data: {
+                /** @description Whether the mail server accepted the mail. */
+                sent: boolean;
+                /** @description The address with which the member chooses a password. Only where no mail is set up. */
+                url?: string;
+                expires: components["schemas"]["Time"];
+            };
+        };
+        AcceptInvitationRequest: {
+            /** @description What follows `#/invitation/` in the link. */
+            token: string;
+            /** @description The password that the member chooses, of 8 to 71 characters unless an admin has set other rules. */
+            password: string;
         };
         PortalLinkResponse: {
             data: {
@@ -4223,7 +4405,17 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: more than 1 MiB, 1,000 items or 100,000 values. */
+        /** @description `not_stored`: the body of the request was too large to keep. */
+        InboundNotStored: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `payload_too_large`: more than 5 MiB, 1,000 items or 100,000 values. */
         InboundTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4276,9 +4468,69 @@ export interface components {
         };
         /**
          * @description `forbidden`: the token belongs neither to a superuser nor to a member of a tenant. `insufficient_permission`: the
-         *     member has the role `viewer`. `feature_not_enabled`: without API access, members of a tenant only read.
+         *     member has the role `viewer`, or a portal link may not do this. `feature_not_enabled`: without API access, members of a tenant only read.
          */
         MemberForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `unauthorized`: the auth token is missing, invalid or expired. `invalid_api_key`: the key is unknown, malformed,
+         *     revoked or expired.
+         */
+        PortalLinkUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `forbidden`: the token does not belong to a superuser. `insufficient_permission`: the key has neither `portal:link`
+         *     nor `portal:link-admin`, or only `portal:link` for a link of the role `admin`. `feature_not_enabled`: API access is not
+         *     enabled for the tenant of the key.
+         */
+        PortalLinkForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `already_accepted`: the member has already chosen a password. Nothing was changed. */
+        AlreadyAccepted: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `invitation_expired`: the token is unknown, or the invitation was used, replaced, or has expired. */
+        InvitationExpired: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
+         */
+        InvitationInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -4908,6 +5160,92 @@ export interface operations {
             413: components["responses"]["ContactTooLarge"];
             415: components["responses"]["ContactMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    countContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many contacts there are. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactCount"];
+                };
+            };
+            400: components["responses"]["InvalidParameter"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5550,7 +5888,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PingRequest"];
+            };
+        };
         responses: {
             /** @description The attempt. */
             200: {
@@ -5562,10 +5904,13 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptResponse"];
                 };
             };
-            400: components["responses"]["PlainInvalidParameter"];
+            400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -6037,7 +6382,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
-            409: components["responses"]["InboundInUse"];
+            409: components["responses"]["InboundNotStored"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["InboundMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -7531,6 +7876,88 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    inviteMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitation. `sent` is false without `url` if the mail server did not accept the mail: call it again later. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            409: components["responses"]["AlreadyAccepted"];
+            413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptInvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description The password is set. The invitation has ended. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvitationInvalid"];
+            408: components["responses"]["PlainRequestTimeout"];
+            410: components["responses"]["InvitationExpired"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     createPortalLink: {
         parameters: {
             query?: never;
@@ -7568,8 +7995,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["PortalLinkInvalid"];
-            401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            401: components["responses"]["PortalLinkUnauthorized"];
+            403: components["responses"]["PortalLinkForbidden"];
             404: components["responses"]["RecordNotFound"];
             408: components["responses"]["PlainRequestTimeout"];
             413: components["responses"]["AdminTooLarge"];
@@ -7685,6 +8112,7 @@ export interface operations {
                     type: "contact.created";
                     timestamp: components["schemas"]["Time"];
                     data: components["schemas"]["Contact"];
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };
@@ -7790,6 +8218,7 @@ export interface operations {
                     previous: {
                         [key: string]: unknown;
                     };
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };
@@ -7888,6 +8317,7 @@ export interface operations {
                     data: components["schemas"]["Contact"];
                     /** @description The ID of the contact that it was merged into. Absent after an ordinary deletion. */
                     mergedInto?: string;
+                    source?: components["schemas"]["EventSource"];
                 };
             };
         };

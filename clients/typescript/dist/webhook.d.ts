@@ -11,6 +11,8 @@ export type ContactCreated = Schemas["ContactCreatedEvent"];
 export type ContactUpdated = Schemas["ContactUpdatedEvent"];
 /** A contact was deleted. */
 export type ContactDeleted = Schemas["ContactDeletedEvent"];
+/** What has made the change of an event: an API key, an inbound webhook, an import, a person, or the program. */
+export type EventSource = Schemas["EventSource"];
 /** A test event. */
 export type Ping = Schemas["PingEvent"];
 /** A webhook fails. Only webhooks that select its type receive it. The same holds for the next three events. */

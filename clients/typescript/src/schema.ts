@@ -403,8 +403,10 @@ export interface paths {
         put?: never;
         /**
          * Test a webhook
-         * @description Sends a `webhook.ping` now and returns the attempt. A failed ping is not an error of this request: check `status` and
-         *     `error`. Members with the role `admin` may call it for their tenant.
+         * @description Sends a `webhook.ping` now and returns the attempt. With `type` and `body`, it sends an event of that type instead, signed
+         *     like all others, with the properties of `body`; the server sets `id`, `type` and `timestamp`. Nothing of it is stored. A
+         *     failed attempt is not an error of this request: check `status` and `error`. Members with the role `admin` may call it for
+         *     their tenant.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -3667,6 +3669,12 @@ export interface components {
             delivered: number;
             failed: number;
         };
+        PingRequest: {
+            /** @description The event type of the sample. Required with `body`. */
+            type?: string;
+            /** @description The properties of the sample, such as `data`, at most 64 KiB. Required with `type`. */
+            body?: Record<string, never>;
+        };
         RedeliverEventRequest: {
             /** @description The ID of the only webhook to send to. */
             webhook?: string;
@@ -6142,7 +6150,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PingRequest"];
+            };
+        };
         responses: {
             /** @description The attempt. */
             200: {
@@ -6154,10 +6166,13 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptResponse"];
                 };
             };
-            400: components["responses"]["PlainInvalidParameter"];
+            400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

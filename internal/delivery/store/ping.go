@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,16 +19,8 @@ import (
 // afterwards if the webhook was deleted meanwhile or its tenant accepts no writes any more. The error is sql.ErrNoRows
 // if there is no such webhook.
 func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
-	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
+	endpoint, err := s.endpoint(webhookID, now)
 	if err != nil {
-		return err
-	}
-	endpoint := endpoints[webhookID]
-	if endpoint == nil {
-		return sql.ErrNoRows
-	}
-	db := sqlite.Direct(s.app.ConcurrentDB())
-	if err := tenant.Writable(db, endpoint.TenantID); err != nil {
 		return err
 	}
 	e := &event.Event{Kind: event.WebhookPing, TenantID: endpoint.TenantID, Data: map[string]string{"webhook": webhookID}}
@@ -40,6 +33,39 @@ func (s *Store) Ping(webhookID string, now time.Time, send func(*delivery.Job) d
 		EventCreated: now, Payload: []byte(e.Payload), Created: now, Endpoint: endpoint,
 	})
 	return s.recordPing(result, insert)
+}
+
+// Sample has send attempt an event of the kind with the properties of body, and stores nothing. The error is
+// sql.ErrNoRows if there is no such webhook.
+func (s *Store) Sample(
+	webhookID string, kind event.Kind, body map[string]json.RawMessage, now time.Time, send func(*delivery.Job),
+) error {
+	endpoint, err := s.endpoint(webhookID, now)
+	if err != nil {
+		return err
+	}
+	id, payload, err := event.Sample(kind, body, now)
+	if err != nil {
+		return err
+	}
+	send(&delivery.Job{
+		DeliveryID: recordid.New(now), Attempt: 1, EventID: id, EventType: string(kind),
+		EventCreated: now, Payload: payload, Created: now, Endpoint: endpoint,
+	})
+	return nil
+}
+
+// endpoint returns that of the webhook, whose tenant must accept writes.
+func (s *Store) endpoint(webhookID string, now time.Time) (*delivery.Endpoint, error) {
+	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := endpoints[webhookID]
+	if endpoint == nil {
+		return nil, sql.ErrNoRows
+	}
+	return endpoint, tenant.Writable(sqlite.Direct(s.app.ConcurrentDB()), endpoint.TenantID)
 }
 
 // pingedSQL reports whether the webhook ?1 and its tenant ?2 still exist.
