@@ -74,7 +74,7 @@ func deliveryRedeliver(app core.App, deliveries *store.Store) *cobra.Command {
 			if err != nil {
 				return notFound(err, "delivery", args[0])
 			}
-			if err := audit.WriteAbout(app, audit.Redelivered, "deliveries", args[0]); err != nil {
+			if err := audit.WriteAbout(app, audit.Redelivered, "deliveries", args[0], 0); err != nil {
 				return err
 			}
 			if record, err := app.FindRecordById("deliveries", queued.ID); err == nil {

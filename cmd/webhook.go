@@ -187,7 +187,8 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 				return notFound(err, "webhook", args[0])
 			}
 			if !recovery.DryRun {
-				if err := audit.WriteAbout(app, audit.Recovered, webhook.CollectionName, args[0]); err != nil {
+				err := audit.WriteAbout(app, audit.Recovered, webhook.CollectionName, args[0], missed.Recovered())
+				if err != nil {
 					return err
 				}
 			}

@@ -34,9 +34,9 @@ func auditCreate(e *core.RecordEvent) error {
 			return err
 		}
 		if member.Is(e.Record) && member.IsLink(e.Record) {
-			return write(tx, e, audit.LinkCreated, set...)
+			return write(tx, e, audit.LinkCreated, nil, set)
 		}
-		return write(tx, e, audit.Created, set...)
+		return write(tx, e, audit.Created, nil, set)
 	})
 }
 
@@ -59,11 +59,11 @@ func auditUpdate(e *core.RecordEvent) error {
 		}
 		switch {
 		case isRotated(e.Record):
-			return write(tx, e, audit.Rotated, changed...)
+			return write(tx, e, audit.Rotated, before, changed)
 		case before.GetString("revoked") == "" && e.Record.GetString("revoked") != "":
-			return write(tx, e, audit.Revoked, changed...)
+			return write(tx, e, audit.Revoked, before, changed)
 		case len(changed) > 0:
-			return write(tx, e, audit.Updated, changed...)
+			return write(tx, e, audit.Updated, before, changed)
 		default:
 			return nil
 		}
@@ -80,9 +80,9 @@ func auditDelete(e *core.RecordEvent) error {
 			return err
 		}
 		if member.Is(e.Record) && member.IsLink(e.Record) {
-			return write(tx, e, audit.Revoked)
+			return write(tx, e, audit.Revoked, nil, nil)
 		}
-		return write(tx, e, audit.Deleted)
+		return write(tx, e, audit.Deleted, nil, nil)
 	})
 }
 
@@ -113,10 +113,12 @@ func auditSignIn(e *core.RecordAuthRequestEvent) error {
 	})
 }
 
-func write(tx core.App, e *core.RecordEvent, action audit.Action, fields ...string) error {
+// write writes an entry about a record. before is what it was before fields changed, nil for a new or deleted one.
+func write(tx core.App, e *core.RecordEvent, action audit.Action, before *core.Record, fields []string) error {
 	return audit.Write(tx, audit.Entry{
 		Actor: audit.ActorIn(e.Context), Tenant: owner(e.Record), Action: action,
 		Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields,
+		Changes: audit.Changes(before, e.Record, fields),
 	})
 }
 

@@ -27,6 +27,9 @@ const (
 	Import  Kind = "import"
 )
 
+// kinds are those that entries have.
+var kinds = []Kind{Superuser, Member, Link, Key, Command, System}
+
 // Actor is who does something.
 type Actor struct {
 	Kind Kind

@@ -1,10 +1,11 @@
 // Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its
-// change. It names the fields that changed but never their values. Nothing changes an entry, and only
-// retention deletes it.
+// change. It names the fields that changed, and has the values of those that hold neither secrets nor personal data.
+// Nothing changes an entry, and only retention deletes it.
 package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -38,6 +39,12 @@ const (
 	SignedIn    Action = "signed_in"
 )
 
+// Actions are all actions.
+var Actions = []Action{
+	Created, Updated, Deleted, Rotated, Revoked, Exported, Imported, Undone, Merged, Redelivered, Recovered, LinkCreated,
+	SignedIn,
+}
+
 // Entry is an entry to write.
 type Entry struct {
 	Actor      Actor // the zero value for that of the app
@@ -46,10 +53,12 @@ type Entry struct {
 	Collection string   // of the record
 	Record     string   // id, "" if the action is about none
 	Fields     []string // names of what changed, or of what a new record has; nil for none
+	Changes    map[string]Change
+	Count      int // of what the action was about, 0 if it is about one or if that is unknown
 }
 
 const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, " +
-	"`actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "
+	"`actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`, `changes`, `count`, `reason`) "
 
 // Write writes an entry, as a part of the app's transaction if it has one. Without an actor in the entry, the actor
 // is that of an app of As, and otherwise the program itself.
@@ -58,9 +67,17 @@ func Write(app core.App, e Entry) error {
 		e.Actor = Acting(app)
 	}
 	now := time.Now()
-	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{
-		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name,
-		string(e.Action), e.Collection, e.Record, sqlite.List(e.Fields), stamp.Stored(now),
+	changes := []byte("{}")
+	if len(e.Changes) > 0 {
+		var err error
+		if changes, err = json.Marshal(e.Changes); err != nil {
+			return fmt.Errorf("encoding an entry of the audit log: %w", err)
+		}
+	}
+	const values = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
+	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + values, Args: []any{
+		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection,
+		e.Record, sqlite.List(e.Fields), stamp.Stored(now), string(changes), e.Count,
 	}})
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
@@ -68,24 +85,25 @@ func Write(app core.App, e Entry) error {
 	return nil
 }
 
-// WriteAbout writes an entry about a record of a tenant.
-func WriteAbout(app core.App, action Action, collection, record string) error {
+// WriteAbout writes an entry about a record of a tenant. count is how much the action was about, 0 if that is unknown.
+func WriteAbout(app core.App, action Action, collection, record string, count int) error {
 	owner, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()),
 		"SELECT `tenant` FROM `"+collection+"` WHERE `id` = ?", record)
 	if err != nil {
 		return fmt.Errorf("reading the tenant of the record %s: %w", record, err)
 	}
-	return Write(app, Entry{Tenant: owner, Action: action, Collection: collection, Record: record})
+	return Write(app, Entry{Tenant: owner, Action: action, Collection: collection, Record: record, Count: count})
 }
 
-// Disabling returns the statement that records that the program disables a webhook that is enabled. It runs in
-// front of that change.
-func Disabling(webhookID string, now time.Time) sqlite.Statement {
+// Disabling returns the statement that records that the program disables a webhook that is enabled, and why. It runs
+// in front of that change.
+func Disabling(webhookID, reason string, now time.Time) sqlite.Statement {
 	return sqlite.Statement{
 		Text: insertSQL + "SELECT " + recordid.Function + ", `tenant`, '" + string(System) +
 			"', '', '', '" + string(Updated) + "', 'webhooks', `id`, " +
-			`'["disabled","disabledReason"]'` + ", ? FROM `webhooks` WHERE `id` = ? AND `disabled` = 0",
-		Args: []any{stamp.Stored(now), webhookID},
+			`'["disabled","disabledReason"]', ?, '{"disabled":{"old":false,"new":true}}', 0, ?` +
+			" FROM `webhooks` WHERE `id` = ? AND `disabled` = 0",
+		Args: []any{stamp.Stored(now), reason, webhookID},
 	}
 }
 

@@ -29,6 +29,14 @@ type Missed struct {
 	PendingRetried *int `json:"pendingRetried,omitempty"` // how many of these are sent now; nil without RetryPending
 }
 
+// Recovered returns how many deliveries the recovery sends.
+func (m *Missed) Recovered() int {
+	if m.PendingRetried == nil {
+		return m.Count
+	}
+	return m.Count + *m.PendingRetried
+}
+
 // BacklogFunc returns what is pending.
 type BacklogFunc func(context.Context) (Backlog, error)
 

@@ -41,6 +41,11 @@ func New(at time.Time) string {
 	return base36(last.milli, timeLength) + base36(last.number, randomLength)
 }
 
+// From returns the id before all those that New returns at a time or later.
+func From(at time.Time) string {
+	return base36(max(at.UnixMilli(), 0), timeLength) + strings.Repeat("0", randomLength)
+}
+
 func randomNumber() int64 {
 	var seed [8]byte
 	_, _ = rand.Read(seed[:]) // it never returns an error

@@ -93,7 +93,8 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	if !input.DryRun {
 		s.Wake()
-		if err := audit.WriteAbout(e.App, audit.Recovered, webhook.CollectionName, e.Request.PathValue("id")); err != nil {
+		if err := audit.WriteAbout(e.App, audit.Recovered, webhook.CollectionName, e.Request.PathValue("id"),
+			missed.Recovered()); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (s *server) redeliver(e *core.RequestEvent) error {
 		return err
 	}
 	s.Wake()
-	if err := audit.WriteAbout(e.App, audit.Redelivered, "deliveries", queued.ID); err != nil {
+	if err := audit.WriteAbout(e.App, audit.Redelivered, "deliveries", queued.ID, 0); err != nil {
 		return err
 	}
 	return envelope.WriteData(e, queued)

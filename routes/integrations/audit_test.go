@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"contactbase/internal/testkit"
+	"contactbase/internal/wire"
 )
 
 const auditPath = "/api/integrations/audit"
@@ -53,7 +54,7 @@ func TestAuditLog(t *testing.T) {
 	if line := lines[0].(map[string]any); line["recordName"] != "https://example.com" || line["actorKind"] != "system" {
 		t.Errorf("the last entry is %v", line)
 	}
-	for _, query := range []string{"limit=0", "limit=x", "before=x", "before='%20OR%201=1"} {
+	for _, query := range []string{"limit=0", "limit=x", "before=x", "before='%20OR%201=1", "action=x", "since=yesterday", "until=x", "format=xml"} {
 		if got := root.Do("GET", auditPath+"?"+query, ""); got.Status != http.StatusBadRequest || got.Code() != "invalid_parameter" {
 			t.Errorf("%s gives %d %s", query, got.Status, got.Body)
 		}
@@ -173,5 +174,48 @@ func TestAuditOfRoutes(t *testing.T) {
 	lines := root.Do("GET", auditPath+"?limit=2&tenant="+f.tenant, "").JSON()["data"].([]any)
 	if first, second := lines[0].(map[string]any), lines[1].(map[string]any); first["action"] != "imported" || first["record"] != stored || second["action"] != "recovered" {
 		t.Errorf("an import makes the entries %v", lines)
+	}
+}
+
+// An entry has old and new values, the number of what it is about, and the name of a file. Filters and CSV have them, too.
+func TestAuditOfChanges(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	root := newAdmin(t, f)
+	webhook := testkit.Webhook(t, f.App, f.tenant, "https://x.example/secret/path", "")
+	testkit.Emit(t, f.App, f.tenant, "", "contact.created")
+	if got := root.Do("PATCH", "/api/collections/webhooks/records/"+webhook, `{"url":"https://y.example/?q=secret","maxPerSecond":7}`); got.Status != 200 {
+		t.Fatalf("changing the webhook gives %d %s", got.Status, got.Body)
+	}
+	line := func(query string) string {
+		t.Helper()
+		got, err := wire.AppendJSON(nil, root.Do("GET", auditPath+"?limit=1&tenant="+f.tenant+query, "").JSON()["data"].([]any)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(got)
+	}
+	got := line("&collection=webhooks&action=updated")
+	for _, want := range []string{
+		`"maxPerSecond":{"new":7,"old":0}`, `"url":{"new":"https://y.example/…","old":"https://x.example/sec…"}`, `"recordName":"https://y.example/…"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without %s: %s", want, got)
+		}
+	}
+	root.Do("POST", "/api/integrations/webhooks/"+webhook+"/recover", `{"since":"2020-01-01T00:00:00Z","before":true,"retryPending":true}`)
+	if got := line("&action=recovered"); !strings.Contains(got, `"count":1,`) {
+		t.Errorf("a recovery has no number: %s", got)
+	}
+	stored := root.Do("POST", "/api/integrations/imports?name=people.csv&tenant="+f.tenant, "name,email\nAda,ada@example.com\n", "Content-Type", "text/csv").Data()["id"].(string)
+	root.Do("POST", "/api/integrations/imports/"+stored+"/start", "{}")
+	if got := line("&action=imported&actor=superuser"); !strings.Contains(got, `"recordName":"people.csv"`) {
+		t.Errorf("an import has no name: %s", got)
+	}
+	name := testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": "=1+1", "permissions": []string{"contacts:read"}}).Id
+	csv := root.Do("GET", auditPath+"?format=csv&limit=1&tenant="+f.tenant, "")
+	if lines := strings.Count(string(csv.Body), "\n"); lines < 5 || csv.Header.Get("Content-Type") != "text/csv; charset=utf-8" ||
+		!strings.Contains(string(csv.Body), "created,tenant,actorKind,") || !strings.Contains(string(csv.Body), name+",'=1+1,") {
+		t.Errorf("as CSV: %v %s", csv.Header, csv.Body)
 	}
 }

@@ -75,7 +75,7 @@ func (s *server) redeliverEvent(e *core.RequestEvent) error {
 		return err
 	}
 	s.Wake()
-	if err := audit.WriteAbout(e.App, audit.Redelivered, "events", id); err != nil {
+	if err := audit.WriteAbout(e.App, audit.Redelivered, "events", id, count); err != nil {
 		return err
 	}
 	return envelope.WriteData(e, map[string]int{"count": count})
