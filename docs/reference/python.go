@@ -10,6 +10,9 @@ var pythonCalls = map[string]string{
 	"listContacts": `
 for contact in client.contacts.list(q={q}, limit={limit}):
     print(contact["id"], contact["name"])`,
+	"countContacts": `
+count = client.contacts.count(q={q})
+print(count, count.more)`,
 	"createContact": pyReturns(`client.contacts.create({fields}, idempotency_key={Idempotency-Key})`),
 	"getContact":    pyReturns(`client.contacts.get({id})`),
 	"updateContact": pyReturns(`client.contacts.update({id}, {fields})`),

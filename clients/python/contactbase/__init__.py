@@ -4,7 +4,7 @@
 """
 
 from ._client import Contactbase
-from ._contacts import BatchItem, BatchOutcome, BatchResult, Contact, Contacts, Filter
+from ._contacts import BatchItem, BatchOutcome, BatchResult, Contact, Contacts, Count, Filter
 from ._errors import ContactbaseError, FieldError
 from ._events import Event, Events, Feed
 
@@ -16,6 +16,7 @@ __all__ = [
     "Contactbase",
     "ContactbaseError",
     "Contacts",
+    "Count",
     "Event",
     "Events",
     "Feed",

@@ -22,6 +22,13 @@ class Contact(dict[str, Any]):
     """The version of the contact, for ``if_match``. Contacts in lists, batches and events have none."""
 
 
+class Count(int):
+    """A number of contacts."""
+
+    more: bool = False
+    """Whether there are more, because counting stops at 100,000."""
+
+
 class _BatchItem(TypedDict):
     action: str
     """``create``, ``update``, ``upsert`` or ``delete``."""
@@ -180,9 +187,11 @@ class Contacts:
             query.pop("offset", None)
             query["cursor"] = cursor
 
-    def count(self, **filters: Filter) -> int:
-        """Return how many contacts the filters of ``list`` find. The installation counts up to 100,000."""
-        count: int = self._transport.call("GET", _PATH + "/count", _parameters(filters)).json()["data"]["count"]
+    def count(self, **filters: Filter) -> Count:
+        """Return how many contacts the filters of ``list`` find."""
+        data = self._transport.call("GET", _PATH + "/count", _parameters(filters)).json()["data"]
+        count = Count(data["count"])
+        count.more = data.get("more", False)
         return count
 
 

@@ -39,7 +39,9 @@ class ContactsTest(Network):
                 self.assertEqual("idempotency-key" in sent[0].headers, method == "POST")
                 if answer is stored:
                     self.assertEqual((result["name"], result.etag), ("Ada Lovelace", '"v1"'))
-        self.assertEqual(result, 3)
+        self.assertEqual((result, result.more), (3, False))
+        self.serve(reply(200, {"data": {"count": 100_000, "more": True}}))
+        self.assertTrue(self.client.contacts.count().more)
 
     def test_conditions(self) -> None:
         sent = self.serve(reply(200, {"data": ADA}))
