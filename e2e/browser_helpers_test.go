@@ -134,11 +134,17 @@ func tell[P, R any](b *browser, command cdp.Command[P, R], params P) {
 	}))
 }
 
-// signIn stores a superuser's session where the dashboard reads it.
+// signIn signs in a superuser.
 func (b *browser) signIn(s *server) *browser {
 	b.t.Helper()
+	return b.signInAs(s, superuserEmail, superuserPassword)
+}
+
+// signInAs stores a superuser's session where the dashboard reads it.
+func (b *browser) signInAs(s *server, email, password string) *browser {
+	b.t.Helper()
 	session := s.client("").do("POST", "/api/collections/_superusers/auth-with-password",
-		fmt.Sprintf(`{"identity":%q,"password":%q}`, superuserEmail, superuserPassword))
+		fmt.Sprintf(`{"identity":%q,"password":%q}`, email, password))
 	stored, err := json.Marshal(map[string]any{"token": session.json()["token"], "record": session.json()["record"]})
 	if err != nil {
 		b.t.Fatal(err)
