@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -35,8 +36,9 @@ var menu = []struct {
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
 	{"Guides", []string{
-		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "senders", "import",
-		"duplicates", "using-the-portal", "members", "portal", "portal-links", "mcp", "n8n", "node-red",
+		"event-catalog", "delivery", "verify-signatures", "troubleshooting", "events", "sync", "notices",
+		"inbound", "senders", "import", "duplicates", "using-the-portal", "members", "portal", "portal-links",
+		"privacy", "mcp", "n8n", "node-red",
 	}},
 	{"Operations", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring",
@@ -100,28 +102,45 @@ func Render(name string, served clients.Names) ([]byte, bool) {
 	return page, found
 }
 
+// layout is that of all pages.
+var layout = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(site, "site/page.html"))
+})
+
+// view is what the layout shows.
+type view struct {
+	Page           Page
+	Chapters       []chapter
+	Root           string
+	Previous, Next *Page // in the order of the menu; nil at its ends
+}
+
 // rendered are all pages, by name.
 var rendered = sync.OnceValue(func() map[string][]byte {
-	layout := template.Must(template.ParseFS(site, "site/page.html"))
-	all := map[string][]byte{}
+	var pages []Page
 	for _, chapter := range chapters() {
-		for _, page := range chapter.Pages {
-			var out bytes.Buffer
-			if err := layout.Execute(&out, map[string]any{
-				"Page": page, "Chapters": chapters(), "Root": page.Root(),
-			}); err != nil {
-				panic("docs: " + err.Error())
-			}
-			all[page.Name] = out.Bytes()
+		pages = append(pages, chapter.Pages...)
+	}
+	all := map[string][]byte{}
+	for i, page := range pages {
+		shown := view{Page: page, Chapters: chapters(), Root: page.Root()}
+		if i > 0 {
+			shown.Previous = &pages[i-1]
 		}
+		if i+1 < len(pages) {
+			shown.Next = &pages[i+1]
+		}
+		var out bytes.Buffer
+		if err := layout().Execute(&out, shown); err != nil {
+			panic("docs: " + err.Error())
+		}
+		all[page.Name] = out.Bytes()
 	}
 	return all
 })
 
-// scrollable lets the keyboard scroll what is wider than the screen. Commands and JSON wrap instead.
+// scrollable lets the keyboard scroll what is wider than the screen.
 var scrollable = strings.NewReplacer(
-	`<pre><code class="language-sh">`, `<pre class="wrap"><code>`,
-	`<pre><code class="language-json">`, `<pre class="wrap"><code>`,
 	"<pre>", `<pre tabindex="0">`,
 	"<code>--", `<code class="flag">--`, // which would break after its hyphens
 	"<table>", `<div class="scroll" tabindex="0"><table>`,
@@ -146,9 +165,23 @@ func guide(name string) Page {
 		body = linked(body)
 	}
 	// the guides are our own, so that their HTML is trusted
-	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(body))}
+	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(coloured(pictured(body))))}
 	page.Sections = page.sections()
+	page.Body = template.HTML(heading.ReplaceAllString(string(page.Body),
+		`<h$1 id="$2">$3 <a class="anchor" href="#$2" aria-label="Link to this section">#</a></h$1>`))
 	return page
+}
+
+// heading matches a heading that can be linked to.
+var heading = regexp.MustCompile(`<h([23]) id="([^"]+)">(.*?)</h[23]>`)
+
+// Contents are the sections that the page lists beside itself: those of a guide with several.
+func (p Page) Contents() []section {
+	const few = 3
+	if p.IsWide || len(p.Sections) <= few {
+		return nil
+	}
+	return p.Sections[1:]
 }
 
 // clientsPage is the guide that names the clients which the installation serves.
@@ -162,6 +195,15 @@ func linked(body string) string {
 		body = strings.Replace(body, code, `<a href="clients/`+name+`">`+code+"</a>", 1)
 	}
 	return body
+}
+
+// light matches a screenshot, of which there is another one in dark colours.
+var light = regexp.MustCompile(`<img src="([^"]*)-light\.png"[^>]*>`)
+
+// pictured shows screenshots in the colours of the reader.
+func pictured(body string) string {
+	return light.ReplaceAllString(body,
+		`<picture><source media="(prefers-color-scheme: dark)" srcset="$1-dark.png">$0</picture>`)
 }
 
 // siteLink returns a function that returns the target of a link on the page with that name. Links in guides are

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
+	"html"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"contactbase/clients"
 )
@@ -125,7 +128,57 @@ type driver struct {
 	before, after string
 }
 
+// drivers run the functions for Standard Webhooks: on a valid request, one during a rotation, another body, an old
+// request, none of the headers, and a signature that is not even ASCII.
 var drivers = map[string]driver{
+	"go": {
+		[]string{"go", "run"}, "verify.go", "package main\n",
+		`
+func main() {
+	env := os.Getenv
+	check := func(body, timestamp, signatures string) bool {
+		return verify([]byte(body), env("ID"), timestamp, signatures, env("SECRET"))
+	}
+	fmt.Println(check(env("BODY"), env("NOW"), env("SIGNATURE")), check(env("BODY"), env("NOW"), "v1,eHk= "+env("SIGNATURE")),
+		check(env("BODY")+" ", env("NOW"), env("SIGNATURE")), check(env("BODY"), env("OLD"), env("OLD_SIGNATURE")),
+		check(env("BODY"), "", ""), check(env("BODY"), env("NOW"), "v1,é"))
+}`,
+	},
+	"js": {
+		[]string{"node"}, "verify.cjs", "",
+		`
+const { BODY, ID, NOW, SIGNATURE, OLD, OLD_SIGNATURE, SECRET } = process.env;
+const check = (body, timestamp, signatures) => verify(Buffer.from(body), ID, timestamp, signatures, SECRET);
+console.log(check(BODY, NOW, SIGNATURE), check(BODY, NOW, "v1,eHk= " + SIGNATURE), check(BODY + " ", NOW, SIGNATURE), check(BODY, OLD, OLD_SIGNATURE), check(BODY), check(BODY, NOW, "v1,é"));`,
+	},
+	"python": {
+		[]string{"python3"}, "verify.py", "",
+		`
+import os
+env = os.environ
+check = lambda body, timestamp, signatures: str(verify(body, env["ID"], timestamp, signatures, env["SECRET"])).lower()
+body, now, signature = env["BODY"].encode(), env["NOW"], env["SIGNATURE"]
+print(check(body, now, signature), check(body, now, "v1,eHk= " + signature), check(body + b" ", now, signature), check(body, env["OLD"], env["OLD_SIGNATURE"]), check(body, None, None), check(body, now, "v1,é\udcff"))`,
+	},
+	"php": {
+		[]string{"php"}, "verify.php", "<?php\n",
+		`
+$check = fn($body, $timestamp, $signatures) => json_encode(verify($body, getenv('ID'), $timestamp, $signatures, getenv('SECRET')));
+[$body, $now, $signature] = [getenv('BODY'), getenv('NOW'), getenv('SIGNATURE')];
+echo implode(' ', [$check($body, $now, $signature), $check($body, $now, "v1,eHk= $signature"), $check("$body ", $now, $signature), $check($body, getenv('OLD'), getenv('OLD_SIGNATURE')), $check($body, null, null), $check($body, $now, 'v1,é')]);`,
+	},
+	"ruby": {
+		[]string{"ruby"}, "verify.rb", "",
+		`
+check = ->(body, timestamp, signatures) { verify(body, ENV["ID"], timestamp, signatures, ENV["SECRET"]) }
+body, now, signature = ENV.values_at("BODY", "NOW", "SIGNATURE")
+print [check[body, now, signature], check[body, now, "v1,eHk= " + signature], check[body + " ", now, signature], check[body, ENV["OLD"], ENV["OLD_SIGNATURE"]], check[body, nil, nil], check[body, now, "v1,é"]].join(" ")`,
+	},
+}
+
+// weakDrivers run the functions for X-Signature: on a valid request, another body, no signature, and one that is not
+// even ASCII.
+var weakDrivers = map[string]driver{
 	"go": {
 		[]string{"go", "run"}, "verify.go", "package main\n",
 		`
@@ -197,55 +250,106 @@ func TestSignatureVector(t *testing.T) {
 	}
 }
 
-// What integrators copy has to work: each snippet is run, in the languages that this machine has.
+// What integrators copy has to work: each snippet is run, in the languages that this machine has. Those for Standard
+// Webhooks come first.
 func TestVerifySnippets(t *testing.T) {
 	t.Parallel()
-	source, err := sources.ReadFile("verify-signatures.md")
+	guide := readFile(t, "verify-signatures.md")
+	standard, weak, _ := strings.Cut(guide, "\n## X-Signature\n")
+	body, secret, id := vector(t, []byte(guide), "body"), vector(t, []byte(guide), "secret"), vector(t, []byte(guide), "webhook-id")
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, secret, signature := vector(t, source, "body"), vector(t, source, "secret"), vector(t, source, "X-Signature")
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
+	sign := func(at time.Time) (timestamp, signature string) {
+		timestamp = fmt.Sprint(at.Unix())
+		mac := hmac.New(sha256.New, key)
+		_, _ = io.WriteString(mac, id+"."+timestamp+"."+body)
+		return timestamp, "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	}
-	for language, d := range drivers {
-		for name, text := range map[string][]byte{"guide": source, "README": readme} {
-			match := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(text)
-			if match == nil && name == "README" {
-				continue // it has the most common ones
-			}
-			t.Run(language+" of the "+name, func(t *testing.T) {
+	now, signature := sign(time.Now())
+	old, oldSignature := sign(time.Now().Add(-6 * time.Minute))
+	for _, kind := range []struct {
+		name, text string
+		drivers    map[string]driver
+		env        []string
+		want       string
+	}{
+		{"Standard Webhooks", standard, drivers, []string{
+			"ID=" + id, "NOW=" + now, "SIGNATURE=" + signature, "OLD=" + old, "OLD_SIGNATURE=" + oldSignature,
+		}, "true true false false false false"},
+		{"X-Signature", weak, weakDrivers, []string{"SIGNATURE=" + vector(t, []byte(guide), "X-Signature")}, "true false false false"},
+	} {
+		for language, d := range kind.drivers {
+			t.Run(language+" for "+kind.name, func(t *testing.T) {
 				t.Parallel()
-				if match == nil {
+				snippet := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(kind.text)
+				if snippet == nil {
 					t.Fatal("there is no snippet")
 				}
-				d.run(t, language, string(match[1]), body, signature, secret)
+				if got := d.run(t, language, snippet[1], append(kind.env, "BODY="+body, "SECRET="+secret)); got != kind.want {
+					t.Errorf("it gives %s, not %s", got, kind.want)
+				}
 			})
 		}
 	}
 }
 
-// run runs a snippet on what verifies and on what does not: another body, no signature, and one that is not even ASCII.
-func (d driver) run(t *testing.T, language, snippet, body, signature, secret string) {
+// run runs a snippet, and returns what its driver prints.
+func (d driver) run(t *testing.T, language, snippet string, env []string) string {
 	t.Helper()
 	if _, err := exec.LookPath(d.command[0]); err != nil {
 		t.Skipf("there is no %s here", d.command[0])
 	}
 	if language == "go" {
-		if !strings.Contains(snippet, "import (") {
-			snippet = "import (\n\t\"crypto/hmac\"\n\t\"crypto/sha256\"\n\t\"encoding/hex\"\n)\n" + snippet
+		for _, name := range []string{"fmt", "os", "strings"} {
+			if quoted := "\"" + name + "\"\n"; !strings.Contains(snippet, quoted) && strings.Contains(d.after, name+".") {
+				snippet = strings.Replace(snippet, "import (\n", "import (\n\t"+quoted, 1)
+			}
 		}
-		snippet = strings.Replace(snippet, "import (", "import (\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"", 1)
 	}
 	file := filepath.Join(t.TempDir(), d.file)
 	if err := os.WriteFile(file, []byte(d.before+snippet+d.after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), d.command[0], append(d.command[1:], file)...)
-	command.Env = append(os.Environ(), "BODY="+body, "SIGNATURE="+signature, "SECRET="+secret)
+	command.Env = append(os.Environ(), env...)
 	out, err := command.CombinedOutput()
-	if got := strings.TrimSpace(string(out)); err != nil || got != fmt.Sprint(true, false, false, false) {
-		t.Errorf("it gives %q (%v), not that the signature verifies, and no other does", got, err)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Code is coloured without changing it, and languages that follow each other become tabs.
+func TestColoured(t *testing.T) {
+	t.Parallel()
+	for language, code := range map[string]string{
+		"sh": "export A='x\ny' # <why>\n\tcurl \"$A\"#no", "go": "if a := `b`; true { // c\n}", "json": `{"a":[1,null,"\"<"]}`,
+		"python": "\"\"\"a\nb\"\"\" # c\nfor", "text": "if \"a\" # b", "yaml": "a: true # b",
+	} {
+		shown := string(highlight(language, code))
+		if text := html.UnescapeString(tags.ReplaceAllString(shown, "")); text != code {
+			t.Errorf("%s: %q becomes %q", language, code, text)
+		}
+		if isPlain := language == "text"; strings.Contains(shown, "<span") == isPlain {
+			t.Errorf("%s: %s", language, shown)
+		}
+	}
+	const block = "<pre><code class=\"language-%s\">a</code></pre>\n"
+	tabs := coloured(fmt.Sprintf(block+block+"<p>x</p>"+block+block+block, "go", "php", "go", "sh", "ts"))
+	if strings.Count(tabs, `class="samples"`) != 1 || strings.Count(tabs, "<figure") != 2 || strings.Count(tabs, "<pre") != 5 {
+		t.Errorf("it becomes %s", tabs)
+	}
+}
+
+// The page for a missing address leads to pages that exist.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	page := string(Missing("./../"))
+	for _, want := range []string{`<a href="./../docs">`, `href="./../docs/quick-start"`, `id="search"`, "<title>Page not found"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }

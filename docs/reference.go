@@ -14,10 +14,13 @@ import (
 // errorsPage is the guide that says what to do about each code of an error.
 const errorsPage = "errors-and-limits"
 
+// allOperations is the page that lists all operations.
+const allOperations = "reference"
+
 // referencePages returns the pages of the API reference: one with all operations, and one for each group.
 func referencePages() []Page {
 	layout := template.Must(template.New("").Funcs(template.FuncMap{
-		"markdown": describe, "answer": describeAnswer, "join": strings.Join, "parameters": newParameters,
+		"markdown": describe, "answer": describeAnswer, "join": strings.Join, "parameters": newParameters, "highlight": highlight,
 	}).ParseFS(site, "site/reference.html"))
 	render := func(name string, data any) template.HTML {
 		var out bytes.Buffer
@@ -27,7 +30,7 @@ func referencePages() []Page {
 		return template.HTML(out.String()) // what the document says is our own, and the template has escaped it
 	}
 	groups := reference.Groups()
-	pages := []Page{{Name: "reference", Title: "All operations", Body: render("all", groups)}}
+	pages := []Page{{Name: allOperations, Title: "All operations", Body: render("all", groups)}}
 	for _, group := range groups {
 		page := Page{Name: "api-" + group.Slug, Title: group.Name, Body: render("group", group), IsWide: true}
 		for _, operation := range group.Operations {
@@ -73,7 +76,7 @@ func describe(text string) template.HTML {
 		return known.(template.HTML)
 	}
 	_, body := markdown([]byte(text), siteLink("reference"))
-	html := template.HTML(headless.ReplaceAllString(scrollable.Replace(body), "<p><strong>$1</strong></p>"))
+	html := template.HTML(headless.ReplaceAllString(scrollable.Replace(coloured(body)), "<p><strong>$1</strong></p>"))
 	described.Store(text, html)
 	return html
 }

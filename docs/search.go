@@ -18,7 +18,8 @@ type section struct {
 	Address string `json:"address"`        // relative to the root of the program
 	Text    string `json:"text"`
 
-	ID string `json:"-"` // of the heading on its page
+	ID    string `json:"-"` // of the heading on its page
+	IsSub bool   `json:"-"` // whether it is part of the section before it
 }
 
 var (
@@ -36,7 +37,7 @@ var SearchIndex = sync.OnceValue(func() []byte {
 			switch {
 			case page.IsWide:
 				operations = append(operations, page.Sections...)
-			case page.Name != "reference": // its operations are found on their own pages
+			case page.Name != allOperations: // its operations are found on their own pages
 				guides = append(guides, page.Sections...)
 				if page.Name == errorsPage {
 					operations = append(operations, codes(string(page.Body))...)
@@ -80,7 +81,7 @@ func (p Page) sections() []section {
 		id := body[place[2]:place[3]]
 		all = append(all, section{
 			Page: p.Title, Heading: plain(heading), Address: p.Address() + "#" + id,
-			ID: id, Text: plain(text[strings.Index(text, ">")+1:]),
+			ID: id, IsSub: body[place[0]+2] == '3', Text: plain(text[strings.Index(text, ">")+1:]),
 		})
 	}
 	return all

@@ -2,7 +2,11 @@ package docs
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +61,106 @@ func TestPlain(t *testing.T) {
 	t.Parallel()
 	if text := plain("<p>one &lt;b&gt;<br>\n two</p>"); text != "one <b> two" {
 		t.Errorf("the text is %q", text)
+	}
+}
+
+// searches are what people type, each with the pages of which one has to be among the first three results.
+var searches = map[string]string{
+	"pagination":                      "docs docs/api-contacts",
+	"next page":                       "docs docs/api-contacts",
+	"invite member":                   "docs/members docs/using-the-portal",
+	"invite a colleague":              "docs/members docs/using-the-portal",
+	"smtp":                            "docs/members docs/notices",
+	"api key scopes":                  "docs/authentication",
+	"permissions of a key":            "docs/authentication",
+	"gdpr":                            "docs/privacy",
+	"delete personal data":            "docs/privacy",
+	"ip allowlist":                    "docs/delivery docs/proxies docs/settings",
+	"signature mismatch":              "docs/troubleshooting docs/verify-signatures",
+	"sandbox test mode":               "docs/troubleshooting docs/events docs/commands docs/delivery",
+	"how to verify signature":         "docs/verify-signatures",
+	"verify webhook in python":        "docs/verify-signatures docs/clients",
+	"sync contacts to my database":    "docs/sync",
+	"replicate contacts to postgres":  "docs/sync",
+	"webhook not working":             "docs/troubleshooting",
+	"why is my webhook failing":       "docs/troubleshooting docs/delivery",
+	"sso":                             "docs/members",
+	"single sign-on":                  "docs/members",
+	"rate limit":                      "docs/errors-and-limits",
+	"429":                             "docs/errors-and-limits docs/delivery",
+	"too many requests":               "docs/errors-and-limits",
+	"retry policy":                    "docs/delivery",
+	"resend a webhook":                "docs/delivery docs/troubleshooting docs/api-admin",
+	"rotate secret":                   "docs/verify-signatures docs/api-admin",
+	"rotate api key":                  "docs/authentication docs/api-admin",
+	"import csv":                      "docs/import",
+	"excel upload":                    "docs/import",
+	"export all contacts":             "docs/import docs/api-admin",
+	"merge duplicates":                "docs/duplicates docs/api-contacts",
+	"custom fields":                   "docs docs/api-contacts docs/inbound docs/import",
+	"filter webhooks by event":        "docs/delivery docs/event-catalog",
+	"https certificate":               "docs/self-hosting docs/proxies docs/install",
+	"docker":                          "docs/install",
+	"backup and restore":              "docs/self-hosting docs/growing",
+	"high availability":               "docs/growing docs/failover-model",
+	"prometheus metrics":              "docs/monitoring",
+	"who changed a contact":           "docs/audit",
+	"typeform":                        "docs/senders docs/inbound",
+	"chatgpt":                         "docs/mcp",
+	"idempotency key":                 "docs/idempotency",
+	"install python library":          "docs/clients",
+	"upgrade to a new version":        "docs/upgrading",
+	"server-sent events":              "docs/events",
+	"embed the portal for a customer": "docs/portal-links docs/portal",
+}
+
+// The search finds what people look for in their own words. It runs as in a browser.
+func TestSearches(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("there is no Node.js here")
+	}
+	module, err := filepath.Abs("site/assets/search.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	index, file := filepath.Join(folder, "search.json"), filepath.Join(folder, "search.mjs")
+	source, err := os.ReadFile(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries, err := json.Marshal(slices.Concat(slices.Sorted(maps.Keys(searches)), []string{"zebra crossing"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := string(source) + `
+import { readFileSync } from "node:fs";
+const sections = JSON.parse(readFileSync(process.argv[2], "utf8"));
+console.log(JSON.stringify(Object.fromEntries(JSON.parse(process.argv[3]).map((query) => [query, rank(sections, query).slice(0, 3).map(({ address }) => address)]))));`
+	for path, content := range map[string][]byte{index: SearchIndex(), file: []byte(program)} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "node", file, index, string(queries)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var found map[string][]string
+	if err := json.Unmarshal(out, &found); err != nil {
+		t.Fatal(err)
+	}
+	for query, pages := range searches {
+		isThere := func(address string) bool {
+			page, _, _ := strings.Cut(address, "#")
+			return slices.Contains(strings.Fields(pages), page)
+		}
+		if !slices.ContainsFunc(found[query], isThere) {
+			t.Errorf("%q finds %q, not %s", query, found[query], pages)
+		}
+	}
+	if len(found["zebra crossing"]) > 0 {
+		t.Errorf("what is not there is found: %q", found["zebra crossing"])
 	}
 }

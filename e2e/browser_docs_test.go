@@ -54,6 +54,25 @@ func TestBrowserDocumentation(t *testing.T) {
 	b.run(`navigator.clipboard.writeText = async (text) => { window.copied = text }`)
 	b.click("Copy")
 	b.wait("the copy", `window.copied?.startsWith("export CB=")`)
+	b.open("/docs/verify-signatures#test-your-code")
+	b.wait("the contents", `document.querySelector('.contents a[href="#x-signature"]')?.checkVisibility()`)
+	b.wait("the first language", `document.querySelectorAll("#content .samples figure:not([hidden])").length === 2`)
+	b.click("Ruby")
+	b.wait("both functions in Ruby", `[...document.querySelectorAll("figure:not([hidden])")].every(({ dataset }) => dataset.language === "ruby")`)
+	b.look("docs-verify-signatures")
+	b.open("/docs/troubleshooting")
+	b.wait("the picture", `document.querySelector("picture img").naturalWidth > 1000`)
+	b.look("docs-troubleshooting")
+	b.click("Next Event feed")
+	b.wait("the next page", `location.pathname === "/docs/events"`)
+	b.forgiven = "404"
+	for _, path := range []string{"/docs/nope", "/nope/deeper"} {
+		b.open(path)
+		b.sees("There is no page at this address.")
+		b.fill("Search", "privacy request")
+		b.click("Privacy requests")
+		b.wait("the page that was searched for", `location.pathname === "/docs/privacy"`)
+	}
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the documentation requests other hosts: %v", foreign)
 	}

@@ -1,12 +1,16 @@
 package routes
 
 import (
+	"errors"
+	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/api"
 	"contactbase/clients"
@@ -46,7 +50,12 @@ func (s *server) openAPI(e *core.RequestEvent) error {
 
 // bindDocs serves the API reference and the guides.
 func (s *server) bindDocs(e *core.ServeEvent) {
+	served := clients.NamesFor(s.Version)
 	e.Router.GET("/openapi.json", s.openAPI).Bind(apis.Gzip())
+	e.Router.GET("/llms.txt", func(e *core.RequestEvent) error {
+		e.Response.Header().Set("Cache-Control", "no-cache")
+		return e.String(http.StatusOK, docs.ForModels(outside(e, ""), served))
+	}).Bind(apis.Gzip())
 	group := e.Router.Group("/docs")
 	group.Bind(apis.SkipSuccessActivityLog())
 	group.BindFunc(func(e *core.RequestEvent) error {
@@ -54,7 +63,6 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		e.Response.Header().Set("Cache-Control", "no-cache")
 		return e.Next()
 	})
-	served := clients.NamesFor(s.Version)
 	show := func(e *core.RequestEvent) error { return showDocs(e, served) }
 	group.GET("", show).Bind(apis.Gzip())
 	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "../docs") })
@@ -63,6 +71,7 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		return e.Blob(http.StatusOK, "application/json", docs.SearchIndex())
 	}).Bind(apis.Gzip())
 	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
+	group.GET("/{path...}", func(e *core.RequestEvent) error { return OrMissing(e, router.ErrFileNotFound) })
 	group.GET("/clients/{name}", serveClients(served))
 }
 
@@ -77,7 +86,7 @@ func serveClients(served clients.Names) func(*core.RequestEvent) error {
 		name := e.Request.PathValue("name")
 		content, found := all[name]
 		if !found {
-			return e.NotFoundError("This page does not exist.", nil)
+			return OrMissing(e, router.ErrFileNotFound)
 		}
 		kind := "application/zip"
 		if strings.HasSuffix(name, ".tgz") {
@@ -90,7 +99,39 @@ func serveClients(served clients.Names) func(*core.RequestEvent) error {
 func showDocs(e *core.RequestEvent, served clients.Names) error {
 	page, found := docs.Render(e.Request.PathValue("name"), served)
 	if !found {
-		return e.NotFoundError("This page does not exist.", nil)
+		return OrMissing(e, router.ErrFileNotFound)
 	}
 	return e.HTML(http.StatusOK, string(page))
+}
+
+// OrMissing answers a request for a file that does not exist with a page if the client asks for one, and with JSON
+// otherwise. It returns other errors.
+func OrMissing(e *core.RequestEvent, err error) error {
+	path := e.Request.URL.Path
+	if !errors.Is(err, router.ErrFileNotFound) || below("/api", path) || below(mcpPrefix, path) {
+		return err
+	}
+	e.Response.Header().Add("Vary", "Accept")
+	if !namesHTML(e.Request.Header) {
+		return e.NotFoundError("This page does not exist.", nil)
+	}
+	e.Response.Header().Set("Content-Security-Policy", docsPolicy)
+	e.Response.Header().Set("Cache-Control", "no-cache")
+	root := "./" + strings.Repeat("../", max(strings.Count(path, "/")-1, 0))
+	return e.HTML(http.StatusNotFound, string(docs.Missing(root)))
+}
+
+// namesHTML reports whether the client names HTML, as browsers do, and programs that accept anything do not.
+func namesHTML(header http.Header) bool {
+	for _, list := range header.Values("Accept") {
+		for part := range strings.SplitSeq(list, ",") {
+			kind, parameters, err := mime.ParseMediaType(part)
+			if err != nil || kind != "text/html" {
+				continue
+			}
+			quality, err := strconv.ParseFloat(parameters["q"], 64)
+			return parameters["q"] == "" || err == nil && quality > 0
+		}
+	}
+	return false
 }

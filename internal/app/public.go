@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"contactbase/internal/order"
+	"contactbase/routes"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
@@ -23,7 +24,8 @@ func bindPublic(app core.App, builtIn fs.FS, dataDir string) {
 			if err != nil {
 				return fmt.Errorf("opening the public folder: %w", err)
 			}
-			e.Router.GET("/{path...}", apis.Static(files, false))
+			serve := apis.Static(files, false)
+			e.Router.GET("/{path...}", func(e *core.RequestEvent) error { return routes.OrMissing(e, serve(e)) })
 			return e.Next()
 		},
 		Priority: order.PublicFiles,

@@ -1,7 +1,9 @@
 // Searches the operations, the error codes and the guides, gives examples the address of this installation, shows them in the language
 // of the reader, and copies them.
 
-/** @typedef {{ page: string, heading: string, path?: string, address: string, text: string }} Section */
+import { rank } from "./search.js";
+
+/** @typedef {import("./search.js").Section} Section */
 
 const search = /** @type {HTMLElement} */ (document.querySelector("search"));
 const input = /** @type {HTMLInputElement} */ (document.getElementById("search"));
@@ -24,26 +26,11 @@ function load() {
   return sections;
 }
 
-/**
- * How well a section fits the words, all of which it has to have: 0 for not at all.
- *
- * @param {Section} section
- * @param {string[]} words
- */
-function fit({ page, heading, path = "", text }, words) {
-  const [title, body] = [`${page} ${heading} ${path}`.toLowerCase(), text.toLowerCase()];
-  if (!words.every((word) => title.includes(word) || body.includes(word))) {
-    return 0;
-  }
-  return 1 + 10 * words.filter((word) => title.includes(word)).length + (heading.toLowerCase() === words.join(" ") ? 100 : 0);
-}
-
 async function look() {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = words.length ? await load() : [];
-  const fits = all.map((section) => ({ section, points: fit(section, words) })).filter(({ points }) => points).sort((a, b) => b.points - a.points);
-  found.hidden = !words.length;
-  found.replaceChildren(...fits.slice(0, maxFound).map(({ section }) => {
+  const query = input.value.trim();
+  const fits = query ? rank(await load(), query) : [];
+  found.hidden = !query;
+  found.replaceChildren(...fits.slice(0, maxFound).map((section) => {
     const [item, link, where] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
     link.href = root + section.address;
     link.textContent = section.heading || section.page;
@@ -51,7 +38,7 @@ async function look() {
     item.append(link, where);
     return item;
   }));
-  if (words.length && !fits.length) {
+  if (query && !fits.length) {
     found.append(Object.assign(document.createElement("li"), { textContent: "Nothing found" }));
   }
 }
@@ -84,6 +71,13 @@ search.addEventListener("keydown", ({ key }) => {
     input.focus();
   }
 });
+addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof Element && event.target.matches("input, textarea, select");
+  if (event.key === "/" && !isTyping || event.key === "k" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    input.focus();
+  }
+});
 if (document.activeElement === input && input.value) { // somebody typed before this script ran
   look();
 }
@@ -92,8 +86,11 @@ if (document.activeElement === input && input.value) { // somebody typed before 
 const sample = "https://crm.example.com";
 
 for (const code of document.querySelectorAll("article code")) {
-  if (code.closest(".samples") || /\/api\/|\/mcp|\/openapi|\/docs\/clients/.test(code.textContent || "")) {
-    code.textContent = (code.textContent || "").replaceAll(sample, root.replace(/\/$/, ""));
+  if (code.closest(".samples") || /\/api\/|\/mcp|\/openapi|\/docs\/clients|CONTACTBASE_KEY/.test(code.textContent || "")) {
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      texts.currentNode.nodeValue = (texts.currentNode.nodeValue || "").replaceAll(sample, root.replace(/\/$/, ""));
+    }
   }
 }
 
@@ -119,14 +116,17 @@ for (const code of document.querySelectorAll("article pre code")) {
 const languageKey = "contactbase-docs-language";
 
 /**
- * Shows all samples in one language, and those that lack it with curl.
+ * Shows all samples in one language. Those that lack it show JavaScript for TypeScript, or their first one.
  *
  * @param {string} language
  */
 function speak(language) {
   for (const samples of document.querySelectorAll(".samples")) {
-    const shown = samples.querySelector(`figure[data-language="${CSS.escape(language)}"]`) ? language : "curl";
-    for (const figure of /** @type {NodeListOf<HTMLElement>} */ (samples.querySelectorAll("figure"))) {
+    const figures = /** @type {HTMLElement[]} */ ([...samples.querySelectorAll("figure")]);
+    const has = (/** @type {string} */ name) => figures.some(({ dataset }) => dataset.language === name);
+    const other = { js: "ts", ts: "js" }[language] || "";
+    const shown = has(language) ? language : has(other) ? other : figures[0]?.dataset.language;
+    for (const figure of figures) {
       figure.hidden = figure.dataset.language !== shown;
     }
     for (const button of /** @type {NodeListOf<HTMLElement>} */ (samples.querySelectorAll(".languages button"))) {
