@@ -1175,6 +1175,116 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/contacts": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the contacts of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts`. Superusers must name the tenant. Members may call it for theirs.
+         */
+        get: operations["listTenantContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/count": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the contacts of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts/count`. Superusers must name the tenant. Members may call it for theirs.
+         */
+        get: operations["countTenantContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a contact of a tenant
+         * @description Does the same as `GET /api/ext/v1/contacts/{id}`. Members may call it for their tenant.
+         */
+        get: operations["readTenantContact"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a contact of a tenant
+         * @description Deletes the contact, and erases what is stored about it once its deliveries have ended. The event has the source
+         *     `superuser` or `member`. Members with the role `admin` may call it for their tenant. The ID of a contact that was
+         *     merged into another one deletes nothing.
+         */
+        delete: operations["deleteTenantContact"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a contact of a tenant
+         * @description Does the same as `PATCH /api/ext/v1/contacts/{id}`. The event has the source `superuser` or `member`. Members with the
+         *     role `admin` may call it for their tenant.
+         */
+        patch: operations["updateTenantContact"];
+        trace?: never;
+    };
     "/api/integrations/contacts/fields": {
         parameters: {
             query?: never;
@@ -1258,8 +1368,8 @@ export interface paths {
         };
         /**
          * Read an import
-         * @description Includes the first 20 rows that were rejected, or would be. Members with the role `admin` may call it for their
-         *     tenant.
+         * @description Includes the first 20 rows that were rejected, or would be, and those that a finding names. Members with the role `admin`
+         *     may call it for their tenant.
          */
         get: operations["readImport"];
         put?: never;
@@ -1295,8 +1405,8 @@ export interface paths {
         /**
          * Check an import (dry run)
          * @description Starts a dry run in the background. It decides on each row as an import would, and writes nothing. Counts, warnings and
-         *     rejected rows match the import unless a contact changes in between. Members with the role `admin` may call it for their
-         *     tenant.
+         *     rejected rows match the import unless a contact changes in between. `findings` groups what it finds. Members with the
+         *     role `admin` may call it for their tenant.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -1368,6 +1478,83 @@ export interface paths {
          *     for their tenant.
          */
         post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo an import
+         * @description Deletes the contacts that the import has created and that nothing has changed since. It keeps those that changed, that
+         *     others were merged into, or that a relation requires, and restores no values of contacts that the import updated. The
+         *     undo runs in the background, in small steps, and continues after a restart: 202 means that it has not ended after 10
+         *     seconds, and has the numbers until then. Later ones are in `undone` of the import. A repeat deletes nothing twice.
+         *     `dryRun` only counts. Members with the role `admin` may call it for their tenant.
+         */
+        post: operations["undoImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/problems": {
+        parameters: {
+            query: {
+                /**
+                 * @description Which rows.
+                 * @example refused
+                 */
+                kind: "refused" | "warnings";
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download the rows with problems
+         * @description The rejected rows, or those with warnings, of a check or an import: as uploaded, followed by a column `Problem` that an
+         *     import ignores. Always CSV. Members with the role `admin` may call it for their tenant.
+         */
+        get: operations["readProblemRows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3095,7 +3282,7 @@ export interface components {
             /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
             actorName: string;
             /** @enum {string} */
-            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "redelivered" | "recovered" | "link_created" | "signed_in";
+            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "undone" | "redelivered" | "recovered" | "link_created" | "signed_in";
             /** @description The collection of the record. */
             collection: string;
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
@@ -3213,6 +3400,10 @@ export interface components {
                 text: string;
                 /** @description Whether a column is left out because of its values, or values of the file may be wrong. The remark counts as a warning. */
                 warning: boolean;
+                /** @description The column that the remark suggests a field for. */
+                column?: string;
+                /** @description The field that it suggests. */
+                field?: string;
             }[];
             /** @enum {string} */
             existing: "" | "update" | "fill" | "skip";
@@ -3222,7 +3413,7 @@ export interface components {
             strict: boolean;
             /** @description Whether the counts are those of a dry run. */
             dryRun: boolean;
-            /** @description The first warnings and repeated rows. */
+            /** @description The first 20 warnings and repeated rows, and those of rows that a finding names. */
             notes?: {
                 row: number;
                 text: string;
@@ -3231,7 +3422,7 @@ export interface components {
              * @description `dryRun`: the import was cancelled after its dry run.
              * @enum {string}
              */
-            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
+            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun" | "undoing" | "undone";
             columns: string[];
             /**
              * @description For each column, its field, or `""` if it has none. Of several columns of a field, the first with a value counts:
@@ -3256,6 +3447,13 @@ export interface components {
                 repeated: number;
                 warnings: number;
             };
+            undone?: components["schemas"]["Undo"];
+            /**
+             * @description What the last check found, those with rejected rows first. An import that starts with the choices that were checked
+             *     keeps them.
+             */
+            findings: components["schemas"]["ImportFinding"][];
+            /** @description The first 20 rejected rows, and those that a finding names. */
             refusals?: {
                 /** @description The row number as a spreadsheet shows it: blank lines count, and the column names are usually in row 1. */
                 row: number;
@@ -3271,6 +3469,36 @@ export interface components {
             }[];
             updatedAt: components["schemas"]["Time"];
             createdAt: components["schemas"]["Time"];
+        };
+        /** @description What several rows have in common. */
+        ImportFinding: {
+            /**
+             * @description `invalid_value`: of another field; `left_out`: a value that may be valid, such as the second one of a list;
+             *     `no_identity`: neither a name nor an email address; `shared_email`: an earlier row has the email address, and is another
+             *     contact; `repeated_id`: an earlier row, or another contact, has the ID; `too_long`: a value, a cell or the row; `cells`:
+             *     the row cannot be divided into the columns.
+             * @enum {string}
+             */
+            kind: "invalid_email" | "invalid_phone" | "invalid_value" | "left_out" | "no_identity" | "shared_email" | "repeated_id" | "too_long" | "cells";
+            /** @description The field; absent if the finding is about the row. */
+            field?: string;
+            /** @description The number of rows. */
+            count: number;
+            /** @description The numbers of the first rows, as a spreadsheet shows them. */
+            rows: number[];
+        };
+        UndoRequest: {
+            /** @description Whether to count only. */
+            dryRun?: boolean;
+        };
+        /** @description Contacts that an import has created. */
+        Undo: {
+            deleted: number;
+            /** @description Those that changed, that others were merged into, or that a relation requires. */
+            kept: number;
+        };
+        UndoResponse: {
+            data: components["schemas"]["Undo"];
         };
         InspectedResponse: {
             data: components["schemas"]["Inspected"][];
@@ -4610,6 +4838,39 @@ export interface components {
          *     `fields` names the parameter, or `path` for the URL path.
          */
         PlainInvalidParameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `invalid_parameter`: a query parameter is unknown, missing or invalid. `fields` names it. */
+        InvalidTenantList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8.
+         */
+        InvalidTenantContact: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description `in_use`: a relation that requires the contact forbids its deletion. Nothing was written. */
+        TenantDeletionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -6910,6 +7171,365 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    listTenantContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description How many contacts to skip. Cannot be used with `cursor`.
+                 * @example 200
+                 */
+                offset?: components["parameters"]["Offset"];
+                /**
+                 * @description The order; a minus sign reverses it. Names are ordered as `q` compares them: `Ärzte` beside `arzt`.
+                 * @example -updatedAt
+                 */
+                sort?: components["parameters"]["Sort"];
+                /**
+                 * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
+                 * @example eyJhIjoiMjAyNi0wMyJ9
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of contacts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactList"];
+                };
+            };
+            400: components["responses"]["InvalidTenantList"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    countTenantContacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The tenant whose contacts these are. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
+                 *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any
+                 *     notation.
+                 * @example lovelace analytical
+                 */
+                q?: components["parameters"]["Q"];
+                /**
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["EmailFilter"];
+                /**
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
+                 * @example +442079460958
+                 */
+                phone?: components["parameters"]["PhoneFilter"];
+                /**
+                 * @description Only the contact with this identifier of yours.
+                 * @example crm-1815
+                 */
+                externalId?: components["parameters"]["ExternalIdFilter"];
+                /**
+                 * @description Only contacts of exactly this company. An administrator has to add an index first.
+                 * @example Analytical Engines Ltd
+                 */
+                company?: components["parameters"]["CompanyFilter"];
+                /**
+                 * @description Only contacts created at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                createdSince?: components["parameters"]["CreatedSince"];
+                /**
+                 * @description Only contacts created before this time (RFC 3339).
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                createdBefore?: components["parameters"]["CreatedBefore"];
+                /**
+                 * @description Only contacts created or changed at this time or later (RFC 3339).
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /**
+                 * @description Only contacts that have not changed since this time (RFC 3339), or at it.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                updatedBefore?: components["parameters"]["UpdatedBefore"];
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many contacts there are. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactCount"];
+                };
+            };
+            400: components["responses"]["InvalidTenantList"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If it is still current, the API returns 304 without a body.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            /** @description The contact still matches `If-None-Match`. No body. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    deleteTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            409: components["responses"]["TenantDeletionConflict"];
+            412: components["responses"]["MergePreconditionFailed"];
+            413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    updateTenantContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContactInput"];
+            };
+        };
+        responses: {
+            /** @description The contact after the change. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Content-Location": components["headers"]["Content-Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactResponse"];
+                };
+            };
+            400: components["responses"]["InvalidTenantContact"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            412: components["responses"]["MergePreconditionFailed"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     listImportFields: {
         parameters: {
             query?: never;
@@ -7187,6 +7807,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    undoImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description What was deleted, or would be. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoResponse"];
+                };
+            };
+            /** @description The undo continues. What was deleted until now. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            408: components["responses"]["PlainRequestTimeout"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readProblemRows: {
+        parameters: {
+            query: {
+                /**
+                 * @description Which rows.
+                 * @example refused
+                 */
+                kind: "refused" | "warnings";
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows as CSV. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
