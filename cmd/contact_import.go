@@ -81,7 +81,7 @@ func contactImport(app core.App) *cobra.Command {
 	choices(command, "match", sheet.Matches)
 	choices(command, "existing", sheet.Existing)
 	choices(command, "new", sheet.New)
-	return command
+	return loading(command, Hooks, "hooksDir", "hooksPool", "migrationsDir")
 }
 
 func (i *importing) run(command *cobra.Command, tenantName string, names []string) error {

@@ -52,7 +52,7 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(cont
 		fenced := watch(app, func(ctx context.Context, _ string) error { return awaitLoss(ctx) })
 		return errors.Join(work(command, domains), replaced(), fenced(), upgrade.Err())
 	}
-	return command
+	return loading(command, Hooks)
 }
 
 // watch stops the server when look returns an error. The function that it returns returns this error once the

@@ -42,7 +42,7 @@ var menu = []struct {
 	}},
 	{"Operations", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring",
-		"audit", "upgrading", "growing", "failover-model", "architecture", "comparison",
+		"audit", "upgrading", "extending", "growing", "failover-model", "architecture", "comparison",
 	}},
 }
 

@@ -69,25 +69,68 @@ func guardImport(e *core.CollectionsImportRequestEvent) error {
 	outer := e.App
 	defer func() { e.App = outer }()
 	return outer.RunInTransaction(func(tx core.App) error {
-		before, err := shippedCollections(tx)
-		if err != nil {
-			return err
-		}
 		e.App = tx
-		if err := e.Next(); err != nil {
-			return err
+		name, fault, err := compare(tx, e.Next)
+		if fault != nil {
+			return e.BadRequestError(fmt.Sprintf("The import changes a part of the "+
+				"collection %q that the API relies on; leave that part as it is.", name), fault)
 		}
-		after, err := shippedCollections(tx)
+		return err
+	})
+}
+
+// compare calls change, and returns the name of a shipped collection that it breaks, with the reason.
+func compare(tx core.App, change func() error) (name string, broken, err error) {
+	before, err := shippedCollections(tx)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := change(); err != nil {
+		return "", nil, err
+	}
+	after, err := shippedCollections(tx)
+	if err != nil {
+		return "", nil, err
+	}
+	for name, collection := range before {
+		if broken := guard(collection, after[name]); broken != nil {
+			return name, broken, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// GuardMigration runs a migration of an extension in the transaction of tx. It returns an error if that changes a part
+// of a shipped collection that the program relies on.
+func GuardMigration(tx core.App, migration func() error) error {
+	name, broken, err := compare(tx, migration)
+	if broken != nil {
+		return fmt.Errorf("it changes the collection %q: %w", name, broken)
+	}
+	return err
+}
+
+// GuardCollections also protects the shipped schema from what hooks of extensions do, except while own migrations
+// change it.
+func GuardCollections(app core.App, migrating func() bool) {
+	app.OnCollectionUpdate().BindFunc(func(e *core.CollectionEvent) error {
+		if migrating() {
+			return e.Next()
+		}
+		before, err := e.App.FindCollectionByNameOrId(e.Collection.Id)
 		if err != nil {
 			return err
 		}
-		for name, collection := range before {
-			if fault := guard(collection, after[name]); fault != nil {
-				return e.BadRequestError(fmt.Sprintf("The import changes a part of the "+
-					"collection %q that the API relies on; leave that part as it is.", name), fault)
-			}
+		if broken := guard(before, e.Collection); broken != nil {
+			return broken
 		}
-		return nil
+		return e.Next()
+	})
+	app.OnCollectionDelete().BindFunc(func(e *core.CollectionEvent) error {
+		if shippedIndexes[e.Collection.Name] != nil && !migrating() {
+			return fmt.Errorf("the API relies on the collection %q; it cannot be deleted", e.Collection.Name)
+		}
+		return e.Next()
 	})
 }
 

@@ -89,16 +89,19 @@ func checkVersion(database string) error {
 	if err != nil {
 		return err
 	}
-	var known []string
-	for _, list := range []core.MigrationsList{core.SystemMigrations, core.AppMigrations} {
+	var known, shipped []string // shipped are those of this program and of PocketBase, without an extension's
+	for i, list := range []core.MigrationsList{core.SystemMigrations, core.AppMigrations} {
 		for _, migration := range list.Items() {
 			known = append(known, migration.File)
+			if i == 0 || IsOwn(migration.File) {
+				shipped = append(shipped, migration.File)
+			}
 		}
 	}
-	if len(known) == 0 {
+	if len(shipped) == 0 {
 		return nil
 	}
-	newest := slices.Max(known)
+	newest := slices.Max(shipped)
 	for _, name := range applied {
 		later := strings.HasSuffix(name, ".go") && name > newest
 		if slices.Contains(known, name) || !later && !IsOwn(name) {

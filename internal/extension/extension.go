@@ -1,5 +1,5 @@
-// Package extension knows what extensions, in Go or JavaScript, have bound to the program. It depends on nothing of
-// ours, so that the packages that extensions reach into can ask it.
+// Package extension knows what extensions, in Go or JavaScript, have bound to the program. It imports no
+// package that extensions reach into, so that all of them can ask it.
 package extension
 
 import (
@@ -21,6 +21,9 @@ type registry struct {
 	bindings []binding
 	script   string // the JavaScript file that is being loaded, "" for none
 	held     []*hold
+
+	bindPreviews sync.Once
+	previews     map[*core.TxAppInfo]map[core.Model]bool // what each has written
 }
 
 // binding is a hook that sees the writes of records.

@@ -74,10 +74,14 @@ const (
 	PocketBaseServed = apis.DefaultBodyLimitMiddlewarePriority - 1
 )
 
-// Record: a record was written.
+// Record: a record is written.
 const (
+	// PreviewsNoted notes what a preview with hooks of extensions writes, and skips all that runs after such a write.
+	PreviewsNoted = -2000
 	// AppReplaced replaces the app of a transaction that has ended, before any other handler uses it.
 	AppReplaced = -1000
+	// RulesApplied applies the rules of contacts to what extensions have made of the record, before PocketBase's own.
+	RulesApplied = 98
 )
 
 // Backup: a backup is made or restored.

@@ -72,7 +72,7 @@ func bound(t *testing.T) map[string]map[string]bool {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{"bench", "e2e", "node_modules", "testkit", "order"}, entry.Name()) {
+		if entry.IsDir() && slices.Contains([]string{"bench", "e2e", "examples", "node_modules", "testkit", "order"}, entry.Name()) {
 			return fs.SkipDir
 		}
 		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {

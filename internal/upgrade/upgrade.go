@@ -31,6 +31,8 @@ type Upgrade struct {
 	out     io.Writer
 	running atomic.Bool
 
+	applying atomic.Bool // whether migrations change the schema
+
 	release  func() error // ends the exclusive lock; nil without one
 	backedUp bool         // in this run
 
@@ -64,7 +66,7 @@ func (u *Upgrade) beforeOpening() error {
 	if err != nil || !isOurs(applied) || len(missing(core.SystemMigrations, applied)) == 0 {
 		return err
 	}
-	return u.ensureBackup(context.Background())
+	return u.ensureBackup(context.Background(), olderVersion)
 }
 
 // Run upgrades the data directory. It returns backup.ErrServed if another process has an older directory open.
@@ -73,6 +75,8 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	u.applying.Store(true)
+	defer u.applying.Store(false)
 	defer func() { err = errors.Join(err, u.unlock()) }()
 	if len(todo) == 0 {
 		if err := u.app.RunAllMigrations(); err != nil { // of a new directory, or none
@@ -84,6 +88,9 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	return backup.Upgraded(u.app.DataDir())
 }
 
+// Applying reports whether migrations may change the schema now.
+func (u *Upgrade) Applying() bool { return u.applying.Load() }
+
 // prepare returns the pending migrations of an older directory, and locks it exclusively if there are any.
 func (u *Upgrade) prepare() ([]core.Migration, error) {
 	todo, err := u.pending()
@@ -93,7 +100,7 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 	if u.release == nil {
 		u.release, err = backup.LockExclusively(u.app)
 		if errors.Is(err, backup.ErrServed) {
-			return nil, fmt.Errorf("the data directory %s was written by an older version, and %w", u.app.DataDir(), err)
+			return nil, fmt.Errorf("the data directory %s %s, and %w", u.app.DataDir(), whyUpgrade(todo), err)
 		}
 		if err != nil {
 			return nil, err
@@ -120,12 +127,21 @@ func (u *Upgrade) pending() ([]core.Migration, error) {
 	return missing(core.AppMigrations, applied), nil
 }
 
-func (u *Upgrade) ensureBackup(ctx context.Context) error {
+// whyUpgrade says why migrations are pending.
+func whyUpgrade(todo []core.Migration) string {
+	if slices.ContainsFunc(todo, func(m core.Migration) bool { return backup.IsOwn(m.File) }) {
+		return olderVersion
+	}
+	return "lacks migrations of an extension"
+}
+
+const olderVersion = "was written by an older version"
+
+func (u *Upgrade) ensureBackup(ctx context.Context, why string) error {
 	if u.backedUp {
 		return nil
 	}
-	fmt.Fprintf(u.out, "The data directory %s was written by an older version. Making a backup, then upgrading it.\n",
-		u.app.DataDir())
+	fmt.Fprintf(u.out, "The data directory %s %s. Making a backup, then upgrading it.\n", u.app.DataDir(), why)
 	if u.Running() {
 		fmt.Fprintln(u.out, "Meanwhile, reads are served; writes get 503 and can be retried.")
 	}
@@ -145,7 +161,7 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 
 // apply makes a backup and applies the migrations.
 func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
-	if err := u.ensureBackup(ctx); err != nil {
+	if err := u.ensureBackup(ctx, whyUpgrade(todo)); err != nil {
 		return err
 	}
 	for i, migration := range todo {

@@ -48,7 +48,7 @@ func (h *Home) edits(root string, names []string) ([]edit, error) {
 		{"go.mod", `(?m)^module (\S+)$`, "", `(^|[^\w./-])`,
 			"(/(?:" + strings.Join(slices.Collect(maps.Keys(folders)), "|") + `)\b)`, h.GoModule},
 		{"go.mod", `(?m)^module (\S+)$`, `go\.mod$|^\.golangci\.yml$`,
-			`(module |pkg: |local-prefixes: \[)`, `([\s,\]])`, h.GoModule},
+			`(module |require |replace |pkg: |local-prefixes: \[)`, `([\s,\]])`, h.GoModule},
 		{"clients/typescript/package.json", `"name": "([^"]+)"`,
 			`^(clients/typescript|docs/reference|e2e/testdata/creator)/`,
 			`(")`, `((?:/webhook|/\*)?")`, h.NPMPackage},

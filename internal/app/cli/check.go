@@ -23,6 +23,9 @@ const (
 // mostRecords is the largest bound on the records of a tenant. Each new record is counted with the others.
 const mostRecords = 100_000
 
+// mostRuntimes is how many JavaScript runtimes may be kept ready. Each takes about a megabyte.
+const mostRuntimes = 1_000
+
 // mostDays is a century. More than 106,751 days exceed time.Duration.
 const mostDays = 36_500
 
@@ -62,6 +65,12 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.replica.Mode == replica.Sync && c.durability != string(sqlite.Full) {
 		return fmt.Errorf("%s: sync requires %s to be full, because a power cut could otherwise lose acknowledged writes",
 			name("replicaMode"), name("durability"))
+	}
+	if c.scripts.Pool < 0 || c.scripts.Pool > mostRuntimes {
+		return fmt.Errorf("%s must be from 0 to %d", name("hooksPool"), mostRuntimes)
+	}
+	if _, err := os.Stat(c.scripts.Hooks); c.scripts.Hooks != "" && err != nil {
+		return fmt.Errorf("%s: %w", name("hooksDir"), err)
 	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)

@@ -96,7 +96,7 @@ func (p *Program) Execute() error {
 	addSettings(p.Base.RootCmd, p.serve.PersistentFlags())
 	addShell(p.Base.RootCmd)
 	shortenHelp(p.Base.RootCmd)
-	return execute(p.Base, p.args, p.copied)
+	return p.execute()
 }
 
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
@@ -119,5 +119,6 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewDoctorCommand(a.App),
 		cmd.NewHealthCommand(c.settings.Value("http")),
 		cmd.NewDemoCommand(a),
+		cmd.NewMigrateCommand(a, &c.scripts),
 	)
 }

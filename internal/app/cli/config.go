@@ -25,6 +25,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/replica"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/script"
 	"contactbase/internal/settings"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -52,6 +53,7 @@ type config struct {
 	perEndpoint          int    // deliveries per endpoint
 	nats                 broker.Options
 	replica              replica.Config
+	scripts              script.Config
 	log                  string // text or json
 	logLevel             level
 }

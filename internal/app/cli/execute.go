@@ -14,8 +14,9 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// execute runs the command that args name.
-func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) error {
+// execute runs the command that the arguments name.
+func (p *Program) execute() error {
+	pb, args := p.Base, p.args
 	command, rest, err := find(pb.RootCmd, args)
 	if err != nil {
 		return err
@@ -25,10 +26,13 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 	}
 	failure := trackErrors(pb.RootCmd)
 	if !isOffline(command, args) {
-		if proceed, err := runStandby(command, rest, copied); err != nil || !proceed {
+		if proceed, err := runStandby(command, rest, p.copied); err != nil || !proceed {
 			return err
 		}
 		if err := replica.CheckFolder(pb.DataDir()); err != nil {
+			return err
+		}
+		if err := p.loadScripts(command); err != nil && !asksForHelp(args) {
 			return err
 		}
 	}

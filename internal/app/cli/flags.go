@@ -59,6 +59,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.nats.Subjects, "natsSubjects", []string{broker.DefaultSubjects},
 		"the subjects that webhooks may publish to, with * and >")
 	c.addReplicaFlags(flags)
+	c.addExtensionFlags(flags)
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
 	flags.Var(&c.logLevel, "logLevel", "the lowest level that serve logs: debug, info, warn or error")
 }
@@ -77,6 +78,18 @@ func (c *config) addReplicaFlags(flags *pflag.FlagSet) {
 		"for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
 	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine "+
 		"with the same --replica in s3:// takes over from an unresponsive one (default never)")
+}
+
+// addExtensionFlags adds the flags of extensions in JavaScript.
+func (c *config) addExtensionFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.scripts.Hooks, "hooksDir", "",
+		"the folder of hooks in JavaScript (default pb_hooks beside the data directory)")
+	flags.BoolVar(&c.scripts.Watch, "hooksWatch", false, "restart when a file of hooks changes; not on Windows")
+	flags.IntVar(&c.scripts.Pool, "hooksPool", 15, "how many JavaScript runtimes are kept ready for hooks, in all")
+	flags.StringVar(&c.scripts.Migrations, "migrationsDir", "",
+		"the folder of migrations in JavaScript (default pb_migrations beside the data directory)")
+	flags.BoolVar(&c.scripts.Automigrate, "automigrate", false,
+		"write changes of collections in the dashboard as migrations in JavaScript")
 }
 
 // addSettings adds to each command the flags of the settings that it uses. They share their values with
