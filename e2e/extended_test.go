@@ -31,7 +31,7 @@ func buildExtended(t *testing.T) string {
 	return path
 }
 
-// A program of others extends the server: its route answers.
+// A program of others extends the server: its rule holds in the API, and its route answers.
 func TestExtendedExample(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -41,6 +41,10 @@ func TestExtendedExample(t *testing.T) {
 	key := str(t, i.one("key", "create", "Acme"), "key")
 	s := i.serve()
 	c := s.client(key)
+	refused := c.expect(http.StatusBadRequest, http.MethodPost, contactsPath, `{"name":"Ada","email":"ada@mailinator.com"}`)
+	if got := string(refused.body); refused.code() != "validation_failed" || !strings.Contains(got, `"email"`) {
+		t.Errorf("the rule refuses an address with %s", got)
+	}
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada","email":"ada@example.com"}`)
 	c.expect(http.StatusUnauthorized, http.MethodGet, "/api/extended/contacts", "")
 	answer := s.signIn().expect(http.StatusOK, http.MethodGet, "/api/extended/contacts", "")

@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/disk"
+	"contactbase/internal/extension"
 	"contactbase/internal/health"
 	"contactbase/internal/notice"
 	"contactbase/internal/order"
@@ -42,6 +43,7 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...h
 			return err
 		}},
 		{Name: "engine", Look: func(context.Context) error { return engine.Working() }},
+		{Name: "extensions", Look: func(context.Context) error { return extension.Working(app) }},
 		{Name: "disk", Look: func(context.Context) error { return checkDisk(app, minFree) }},
 	}, more...)...)
 	monitor.Warnings = func() []string { return mailWarnings(app.Settings()) }

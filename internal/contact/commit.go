@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/extension"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -93,10 +94,10 @@ func (r *Request) commit(ctx context.Context, app core.App) error {
 		w.finish = func(results []Result) ([]sqlite.Statement, error) { return r.Finish(tx.db, results) }
 		return w.write(tx)
 	}
-	if len(r.Items) == 1 && r.Items[0].Action != Delete {
+	if len(r.Items) == 1 && r.Items[0].Action != Delete && len(w.hooks) == 0 {
 		err = sqlite.Through(ctx, app, r.Tenant, func(tx sqlite.Tx) error { return write(transaction{db: tx}) })
 	} else {
-		isShort := len(r.Items) <= ShortRequest
+		isShort := len(r.Items) <= ShortRequest && len(w.hooks) == 0
 		err = sqlite.Transact(ctx, app, r.Tenant, isShort, func(tx core.App) error { return write(inApp(tx)) })
 	}
 	if err == nil {
@@ -129,6 +130,7 @@ func WriteUntil(tx core.App, tenantID string, items []Item, due func() bool) ([]
 type writer struct {
 	base    *plan // lacks its reader
 	items   []Item
+	hooks   []string                                   // of extensions, before writes of contacts
 	related bool                                       // whether a deletion may change or delete other contacts
 	due     func() bool                                // reports whether the time is over
 	finish  func([]Result) ([]sqlite.Statement, error) // returns statements to add
@@ -153,6 +155,7 @@ func newWriter(app core.App, tenantID string, items []Item) (w *writer, err erro
 	if w.base, err = planOf(app, tenantID); err != nil {
 		return nil, err
 	}
+	w.hooks = extension.Places(app, w.base.collection)
 	if slices.ContainsFunc(items, isDeletion) {
 		w.related, err = relation.Exists(app, w.base.collection)
 	}
@@ -165,6 +168,9 @@ func isDeletion(item Item) bool { return item.Action == Delete }
 // that the database refuses, is planned again. It adds the statements of finish, which it calls before it
 // writes the last ones.
 func (w *writer) write(tx transaction) error {
+	if len(w.hooks) > 0 {
+		return w.writeRecords(tx)
+	}
 	w.results, w.done, w.window, w.written = make([]Result, len(w.items)), 0, len(w.items), nil
 	for {
 		p, planned, err := w.next(tx.db)
@@ -227,6 +233,14 @@ func Preview(app core.App, tenantID string, items []Item) ([]Result, error) {
 	p, err := planOf(app, tenantID)
 	if err != nil {
 		return nil, err
+	}
+	if extension.Bound(app, p.collection) {
+		var results []Result
+		err = previewRecords(context.Background(), app, tenantID, func(tx core.App) (err error) {
+			results, err = Write(tx, tenantID, items)
+			return err
+		})
+		return results, err
 	}
 	p.tx = sqlite.Direct(app.ConcurrentDB())
 	if err := p.load(items); err != nil {

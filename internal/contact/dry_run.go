@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/extension"
 	"contactbase/internal/sqlite"
 )
 
@@ -22,6 +23,8 @@ const (
 type DryRun struct {
 	Max int // how many contacts it remembers
 
+	app    core.App
+	hooks  []string // of extensions, before writes of contacts
 	plan   *plan
 	bytes  int  // of the contacts that it remembers
 	forgot bool // whether there were more than it remembers
@@ -34,7 +37,7 @@ func NewDryRun(app core.App, tenantID string) (*DryRun, error) {
 		return nil, fmt.Errorf("beginning a dry run: %w", err)
 	}
 	p.tx = sqlite.Direct(app.ConcurrentDB())
-	return &DryRun{plan: p, Max: maxRemembered}, nil
+	return &DryRun{app: app, hooks: extension.Places(app, p.collection), plan: p, Max: maxRemembered}, nil
 }
 
 // Plan returns what the items would do: all of them, or if ctx ends meanwhile, the first ones, mostly at least one.
@@ -45,7 +48,11 @@ func (d *DryRun) Plan(ctx context.Context, items []Item) (results []Result, err 
 		return nil, err
 	}
 	for i := range items {
+		planned := len(p.changes)
 		result, err := p.next(i, &items[i])
+		if err == nil && len(p.changes) > planned && len(d.hooks) > 0 {
+			result, err = d.try(ctx, p.changes[planned], result)
+		}
 		if err != nil && ctx.Err() != nil {
 			break
 		}

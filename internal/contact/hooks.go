@@ -23,7 +23,9 @@ type Erase func(tx core.App, tenantID string, deleted *Contact) error
 // Bind applies the rules and side effects of a plan to every contact that is written through its record. wake is
 // called after each commit of a change, also of a plan's; it must not block.
 func Bind(app core.App, erase Erase, wake func()) {
-	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
+	app.OnRecordValidate(CollectionName).Bind(&hook.Handler[*core.RecordEvent]{
+		Func: validateRecord, Priority: order.RulesApplied,
+	})
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
 	app.OnRecordUpdateExecute(CollectionName).BindFunc(updateRecord)
 	app.OnRecordDeleteExecute(CollectionName).BindFunc(func(e *core.RecordEvent) error { return deleteWith(e, erase) })
@@ -75,6 +77,9 @@ func validateRecord(e *core.RecordEvent) error {
 
 func createRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := checkOwner(e.Record); err != nil {
+			return err
+		}
 		now := time.Now()
 		if err := placeRecord(tx, e.Record, now); err != nil {
 			return err
@@ -89,6 +94,9 @@ func createRecord(e *core.RecordEvent) error {
 
 func updateRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := checkOwner(e.Record); err != nil {
+			return err
+		}
 		tenantID := e.Record.GetString("tenant")
 		// The record's original may be older than what is stored.
 		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/extension"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -54,6 +56,13 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	if _, err := sqlite.Run(tx, mergedStatements(tenantID, p.after, p.before, p.from)); err != nil {
 		return nil, fmt.Errorf("noting merged contacts: %w", err)
 	}
+	if hooks := extension.Places(tx, p.collection); len(hooks) > 0 {
+		result, err := p.saveRecords(tx, hooks, Result{Contact: p.after})
+		if err != nil {
+			return nil, fmt.Errorf("merging contacts: %w", err)
+		}
+		return result.Contact, result.Err()
+	}
 	_, refused, err := execute(inApp(tx), p.plan)
 	if err != nil {
 		return nil, fmt.Errorf("merging contacts: %w", err)
@@ -66,7 +75,16 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 }
 
 // Preview returns what Apply would return, and writes nothing.
-func (m *Merge) Preview(app core.App, tenantID string) (*Contact, error) {
+func (m *Merge) Preview(app core.App, tenantID string) (merged *Contact, err error) {
+	if contacts, err := schemaFor(app); err != nil {
+		return nil, err
+	} else if extension.Bound(app, contacts.collection) {
+		err = previewRecords(context.Background(), app, tenantID, func(tx core.App) (err error) {
+			merged, err = m.Apply(tx, tenantID)
+			return err
+		})
+		return merged, err
+	}
 	p, err := m.plan(app, sqlite.Direct(app.ConcurrentDB()), tenantID)
 	if err != nil {
 		return nil, err

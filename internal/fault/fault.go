@@ -20,6 +20,7 @@ const (
 	InvalidAction        Code = "invalid_action"
 	MappingTooCostly     Code = "mapping_too_costly"
 	BatchFailed          Code = "batch_failed"
+	Rejected             Code = "rejected" // by an extension, with a status of its own
 	UnknownEncoding      Code = "unknown_encoding"
 	MissingKey           Code = "missing_api_key" // 401
 	InvalidKey           Code = "invalid_api_key"
@@ -61,6 +62,7 @@ type Error struct {
 	Message    string        `json:"message"`          // a sentence that says what to do
 	Fields     Fields        `json:"fields,omitempty"` // the invalid fields, nil for none
 	Results    any           `json:"-"`                // the result of each part of the request, nil if it has one part
+	Status     int           `json:"-"`                // of the response; 0 for that of the code
 	InBody     bool          `json:"-"`                // the body, not the path, names what was not found
 	RetryAfter time.Duration `json:"-"`                // when the same request may succeed, 0 if unknown
 	Cause      error         `json:"-"`                // for the log, never for the client; nil for none

@@ -30,6 +30,7 @@ var statuses = map[fault.Code]int{
 	fault.InvalidAction:        http.StatusBadRequest,
 	fault.MappingTooCostly:     http.StatusBadRequest,
 	fault.BatchFailed:          http.StatusBadRequest,
+	fault.Rejected:             http.StatusBadRequest, // unless the fault has another
 	fault.UnknownEncoding:      http.StatusBadRequest,
 	fault.MissingKey:           http.StatusUnauthorized,
 	fault.InvalidKey:           http.StatusUnauthorized,
@@ -66,6 +67,8 @@ var statuses = map[fault.Code]int{
 func StatusOf(f *fault.Error) int {
 	status, known := statuses[f.Code]
 	switch {
+	case f.Status != 0:
+		return f.Status
 	case f.InBody:
 		return http.StatusBadRequest
 	case !known:

@@ -2689,12 +2689,13 @@ export interface components {
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
+         *     | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
          *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
          *     | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "rejected" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2809,10 +2810,11 @@ export interface components {
             /**
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has
              *     this `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths exceed the work
-             *     limit for this payload. `in_use`: a custom relation requires the contact.
+             *     limit for this payload. `in_use`: a custom relation requires the contact. `rejected`, `internal_error`: an extension
+             *     of the installation refuses the contact, or fails.
              * @enum {string}
              */
-            code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use";
+            code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use" | "rejected" | "internal_error";
             message: string;
             fields?: components["schemas"]["FieldErrors"];
         };
@@ -4230,6 +4232,23 @@ export interface components {
             };
         };
         /**
+         * @description `rejected`: an extension of the installation refuses the change, with a status and a message of its own. Nothing was
+         *     written.
+         */
+        Rejected: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
          * @description `in_use`: a relation to a contact in `from` cannot move, and nothing was written. `idempotency_key_in_use`: the first
          *     request with this `Idempotency-Key` is still running.
          */
@@ -5425,6 +5444,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     countContacts: {
@@ -5624,6 +5644,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     writeContacts: {
@@ -5745,6 +5766,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     upsertContact: {
@@ -5825,6 +5847,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     listEvents: {

@@ -73,6 +73,7 @@ const (
 	ErrorCodePayloadTooLarge        ErrorCode = "payload_too_large"
 	ErrorCodePreconditionFailed     ErrorCode = "precondition_failed"
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
+	ErrorCodeRejected               ErrorCode = "rejected"
 	ErrorCodeRequestTimeout         ErrorCode = "request_timeout"
 	ErrorCodeStandby                ErrorCode = "standby"
 	ErrorCodeTenantMoving           ErrorCode = "tenant_moving"
@@ -172,6 +173,7 @@ type BatchError struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
+	// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
 	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -397,6 +399,7 @@ type EntityTag = string
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
 // | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 // | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
+// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
 // | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 // | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 // | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -433,6 +436,7 @@ type ErrorDetail struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
+	// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
 	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -682,6 +686,9 @@ type PreconditionFailed = ErrorResponse
 
 // RateLimited The shape of every error.
 type RateLimited = ErrorResponse
+
+// Rejected The shape of every error.
+type Rejected = ErrorResponse
 
 // RequestTimeout The shape of every error.
 type RequestTimeout = ErrorResponse
