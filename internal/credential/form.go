@@ -1,5 +1,5 @@
-// Package credential owns API keys, inbound tokens and the form of invitations. It mints them, recognises a mistyped or leaked one without a
-// look-up, and finds what a key permits.
+// Package credential owns API keys, inbound tokens and the form of invitations. It mints them, recognises a mistyped or
+// leaked one without a look-up, and finds what a key permits.
 package credential
 
 import (

@@ -112,7 +112,8 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 		return nil, fmt.Errorf("creating the token of a portal link: %w", err)
 	}
 	return &Link{
-		ID: record.Id, Token: token, URL: portalAddress(app) + "#token=" + token, Expires: record.GetDateTime("expires").Time(),
+		ID: record.Id, Token: token, URL: portalAddress(app) + "#token=" + token,
+		Expires: record.GetDateTime("expires").Time(),
 	}, nil
 }
 

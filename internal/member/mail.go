@@ -22,7 +22,8 @@ var (
 	//go:embed invitation.txt
 	textSource string
 
-	htmlMail = htmltemplate.Must(htmltemplate.Must(htmltemplate.New("invitation").Parse(templates.Layout)).Parse(htmlSource))
+	layout   = htmltemplate.Must(htmltemplate.New("invitation").Parse(templates.Layout))
+	htmlMail = htmltemplate.Must(layout.Parse(htmlSource))
 	textMail = template.Must(template.New("invitation").Parse(textSource))
 )
 

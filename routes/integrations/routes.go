@@ -108,8 +108,6 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/imports/{id}/problems", s.readProblems, admins(fromPath(importsTable))),
 		route.New("GET", "/overview", s.landing, viewers()),
 		route.New("GET", "/audit", s.listAudit, admins()),
-		route.New("POST", "/members/{id}/invitation", s.inviteMember, signedIn(admins(fromPath(membersTable)))),
-		route.New("POST", "/invitations/accept", s.acceptInvitation, route.Middlewares{}), // with its token
 		route.New("GET", "/replica", s.replicaStatus, superusers),
 	}, s.tenantRoutes(superusers)...)
 }
@@ -124,5 +122,7 @@ func (s *server) tenantRoutes(superusers scope) []route.Route {
 			route.WithCurrentFields(s.Contacts.Merge), limited("merge", admins(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, orKey{superusers, s.KeyOf}),
 		route.New("DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers),
+		route.New("POST", "/members/{id}/invitation", s.inviteMember, signedIn(admins(fromPath(membersTable)))),
+		route.New("POST", "/invitations/accept", s.acceptInvitation, route.Middlewares{}), // with its token
 	}
 }
