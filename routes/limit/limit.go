@@ -146,7 +146,7 @@ func (l *Limits) Receive(e *core.RequestEvent, webhookID string, rateLimit int) 
 	if rateLimit <= 0 {
 		rateLimit = inbound.DefaultRateLimit
 	}
-	limiter := newLimiter(l.inbound, Rate{rateLimit, max(1, rateLimit/inboundShare)})
+	limiter := newLimiter(l.inbound, Rate{rateLimit, max(min(2, rateLimit), rateLimit/inboundShare)})
 	key := webhookID + " " + strconv.Itoa(rateLimit) // with a new rate, the count starts at zero
 	limited, result, err := limiter.RateLimitCtx(e.Request.Context(), key, 1)
 	if err != nil {
