@@ -123,7 +123,7 @@ let uploadedFile = null;
  */
 async function uploadFile(file, tenant, { sheet, headings, encoding }) {
     const { data: stored } = await sendIntegrations("POST", "/imports?", {
-        query: { tenant, name: file.name, sheet: sheet.trim(), headings: headings.trim(), encoding: encoding.trim() },
+        query: { tenant, name: file.name, sheet: sheet.trim(), headings: headings.trim(), encoding },
         body: file,
         headers: { "Content-Type": file.type || "text/csv" },
     });
@@ -132,6 +132,12 @@ async function uploadFile(file, tenant, { sheet, headings, encoding }) {
 }
 
 /** @typedef {{ sheet: string, headings: string, encoding: string }} FilePart which part of a file is read, and how */
+
+/** The encodings of a file, as the WHATWG names them; "" finds it out. */
+const fileEncodings = ["", "utf-8", "utf-16le", "utf-16be", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254",
+    "windows-1255", "windows-1256", "windows-1257", "windows-1258", "windows-874", "iso-8859-2", "iso-8859-3", "iso-8859-4", "iso-8859-5", "iso-8859-6",
+    "iso-8859-7", "iso-8859-8", "iso-8859-10", "iso-8859-13", "iso-8859-14", "iso-8859-15", "iso-8859-16", "macintosh", "x-mac-cyrillic", "koi8-r",
+    "koi8-u", "ibm866", "shift_jis", "euc-jp", "iso-2022-jp", "euc-kr", "gbk", "gb18030", "big5"];
 
 /**
  * The fields for how a file is read.
@@ -142,7 +148,7 @@ function partFields(data) {
     return [
         textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
         textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
-        textField("Encoding", data, "encoding", { placeholder: "windows-1250", help: "For CSV and vCards. Leave empty to find it out." }),
+        selectField("Encoding", data, "encoding", () => fileEncodings.map((name) => [name, name || "Find it out"]), { help: "For CSV and vCards." }),
     ];
 }
 

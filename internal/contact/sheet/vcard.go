@@ -61,6 +61,7 @@ type cardRows struct {
 	country string   // that the file comes from, "" if unknown
 	guessed string   // the encoding of quoted-printable values that do not name theirs, "" before the first one
 	ahead   string   // a line that was read, and belongs to the next card
+	unknown []string // the properties that no standard has, a few
 }
 
 func newCardRows(text io.Reader) *cardRows {
@@ -147,8 +148,15 @@ func (r *cardRows) next() (string, error) {
 			return "", err
 		}
 		line = strings.TrimPrefix(line, mark) // where files were joined
-		if isRead(propertyIn(line)) {
+		name := propertyIn(line)
+		if isRead(name) {
 			return line, nil
+		}
+		if name == "" || len(r.unknown) == maxUnknown || strings.HasPrefix(name, "X-") || slices.Contains(standard, name) {
+			continue
+		}
+		if called := Cut(line[:strings.IndexAny(line, ":;")], maxShown); !slices.Contains(r.unknown, called) {
+			r.unknown = append(r.unknown, called)
 		}
 	}
 }
@@ -157,6 +165,23 @@ func (r *cardRows) next() (string, error) {
 func propertyIn(line string) string {
 	name := line[:max(strings.IndexAny(line, ":;"), 0)]
 	return strings.ToUpper(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// maxUnknown is how many properties that no standard has a warning names.
+const maxUnknown = 10
+
+// standard are the properties of vCard 2.1 to 4.0, and of its extensions.
+var standard = strings.Fields("SOURCE KIND XML FN N NICKNAME PHOTO BDAY ANNIVERSARY GENDER ADR TEL EMAIL IMPP LANG " +
+	"TZ GEO TITLE ROLE LOGO ORG MEMBER RELATED CATEGORIES NOTE PRODID REV SOUND UID CLIENTPIDMAP URL VERSION KEY " +
+	"FBURL CALADRURI CALURI NAME PROFILE LABEL AGENT MAILER SORT-STRING CLASS BIRTHPLACE DEATHPLACE DEATHDATE EXPERTISE HOBBY INTEREST " +
+	"ORG-DIRECTORY CONTACT-URI CREATED GRAMGENDER LANGUAGE PRONOUNS SOCIALPROFILE JSPROP")
+
+// warnings returns the warning about properties that no standard has, if any.
+func (r *cardRows) warnings() []string {
+	if len(r.unknown) == 0 {
+		return nil
+	}
+	return []string{"properties that no standard of vCards has are left out: " + strings.Join(r.unknown, ", ")}
 }
 
 // isRead reports whether an import reads a property. Photographs are large.
