@@ -38,7 +38,9 @@ func parseDate(text string) (d writtenDate, ok bool) {
 		if clock, ok = clockOf(found[2:7]); !ok {
 			return d, false
 		}
-		text, zone = found[1], zoneOf(found[7])
+		if text = found[1]; clock != 0 { // midnight of a zone is a day
+			zone = zoneOf(found[7])
+		}
 	}
 	day, swapped, style := dayIn(text)
 	if day.IsZero() {
