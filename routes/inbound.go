@@ -72,7 +72,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return s.refuse(e, webhook, sent, err)
 	}
 	sent.body = raw
-	webhook.Mapping = webhook.Mapping.ByTopic(e.Request.Header.Get)
+	sent.contentType = webhook.Mapping.WithTopic(sent.contentType, e.Request.Header.Get)
 	request, err := repeatable(webhook, e.Request.Header, raw, proof)
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)

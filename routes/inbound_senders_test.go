@@ -116,6 +116,7 @@ func TestInboundWithoutContact(t *testing.T) {
 func TestInboundShopifyTopics(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
+	admin := newAdmin(t, f)
 	const customer = `"customer":{"id":7,"admin_graphql_api_id":"gid://shopify/Customer/7","email":"%s","first_name":"Ada"}`
 	for i, c := range []struct{ topic, body, want string }{
 		{"orders/create", `{"id":1,"email":"o@example.com","name":"#1001",` + customer + `}`, "created:1"},
@@ -137,6 +138,14 @@ func TestInboundShopifyTopics(t *testing.T) {
 		}
 		body := strings.ReplaceAll(strings.ReplaceAll(c.body, "%s", fmt.Sprintf("c%d@example.com", i)), "/7", fmt.Sprint("/7", i))
 		s.expect(c.want, strings.ReplaceAll(body, `"id":7`, fmt.Sprint(`"id":7`, i)), header...)
+		var id string
+		if err := f.App.DB().NewQuery("SELECT id FROM inbound_requests ORDER BY rowid DESC LIMIT 1").Row(&id); err != nil {
+			t.Fatal(err)
+		}
+		replayed := admin.Do("POST", "/api/integrations/inbound/requests/"+id+"/replay", "").Data()
+		if isIgnored := replayed["ignored"] == 1.0; isIgnored != (c.want == "ignored:1") {
+			t.Errorf("%v becomes %v when it is replayed", c, replayed)
+		}
 	}
 	own := newSender(t, f, "upsert", map[string]any{"mapping": map[string]any{"preset": "shopify", "items": "order.customer"}})
 	own.expect("created:1", `{"order":{`+strings.Replace(customer, "%s", "own@example.com", 1)+`}}`, "X-Shopify-Topic", "orders/create")

@@ -315,7 +315,7 @@ func TestInboundErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	for _, c := range []struct{ mapping, body, want string }{
-		{`null`, `{"name":["a"]}`, "Nothing was written: name: must be text"},
+		{`null`, `{"name":["a","b"]}`, "Nothing was written: name: must be text"},
 		{`{"fields":{"email":"form_response.@answer:email"}}`, `{"foo":1}`, "the mapping finds nothing for"},
 		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\" at form.mail. The request has: \"form.email\", \"n\".`},
 		{`null`, `{"customer":{"mail":"ada@example.com"},"plan":"pro"}`, `The request has: \"customer.mail\", \"plan\".`},

@@ -90,13 +90,15 @@ func readPhone(item *payload.Item, country string) {
 	}
 }
 
-// customNames returns the names of the fields that an admin has added.
-func customNames(app core.App) (names []string, err error) {
+// customFields returns the fields that an admin has added.
+func customFields(app core.App) (own []payload.Own, err error) {
 	fields, err := contact.CustomFields(app)
 	for _, field := range fields {
-		names = append(names, field.GetName())
+		own = append(own, payload.Own{
+			Name: field.GetName(), IsNoValue: func(text string) bool { return custom.IsNoValue(field, text) },
+		})
 	}
-	return names, err
+	return own, err
 }
 
 // foreignRelations returns the names of the relations in another installation's event: their IDs belong to its records.

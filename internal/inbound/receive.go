@@ -37,7 +37,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 		return nil, fault.New(fault.ValidationFailed,
 			"This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
 	}
-	own, err := customNames(app)
+	own, err := customFields(app)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ var decoders = map[string]string{
 	"TestHostileValues": `
 		internal/contact.ParseChanges internal/contact.CustomInput internal/contact.ReadEmail
 		internal/contact.ReadPhone internal/contact.IsCountry internal/contact/custom.Read
-		internal/contact/custom.ReadJSON internal/contact/written.IsNoValue internal/contact/sheet.Choices.Parser
+		internal/contact/custom.ReadJSON internal/contact/custom.IsNoValue internal/contact/written.IsNoValue internal/contact/sheet.Choices.Parser
 		internal/contact/sheet.Parser.Item internal/contact/sheet.Suggest
 	`,
 	"TestHostileQueries": `
@@ -94,7 +94,7 @@ var decoders = map[string]string{
 	`,
 	"a header or the line of a request, of which net/http reads at most 1 MiB": `
 		internal/health.ServeLive internal/health.Monitor.ServeReady internal/sse.IsPreferred internal/sse.NewStream
-		internal/address.Base internal/visitor.ReadPorts
+		internal/address.Base internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
 	`,
 	"what this program has written": `
 		internal/broker.Broker.Deliver internal/contact.Contact.AppendJSON internal/contact.Tag

@@ -122,7 +122,7 @@ func TestHostilePayloads(t *testing.T) {
 	}} {
 		linear(t, inputs, func(_ *testing.T, input []byte) {
 			for _, mapping := range read {
-				_, _ = payload.Decode(contentType, input, mapping, "score")
+				_, _ = payload.Decode(contentType, input, mapping, payload.Own{Name: "score"})
 			}
 			_, _ = inbound.Read(app, webhook, contentType, input)
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,9 @@ func ReadJSON(field core.Field, value any, style Style) Reading {
 		if _, isSelect := field.(*core.SelectField); isSelect && isList(field) {
 			return readChoices(field, v)
 		}
+		if len(v) == 1 && !isList(field) {
+			return ReadJSON(field, v[0], style)
+		}
 	}
 	if _, wrong := Value(field, value); wrong == nil {
 		return Reading{Value: value}
@@ -70,10 +74,8 @@ func Read(field core.Field, text string, style Style) Reading {
 	if trimmed == "" {
 		return Reading{}
 	}
-	if style&exact == 0 && field.Type() != core.FieldTypeJSON && written.IsNoValue(trimmed) {
-		if _, isChoice := offersOf(field).choice(trimmed); !isChoice {
-			return Reading{}
-		}
+	if style&exact == 0 && IsNoValue(field, trimmed) {
+		return Reading{}
 	}
 	value, why := any(trimmed), ""
 	switch field.Type() {
@@ -94,6 +96,10 @@ func Read(field core.Field, text string, style Style) Reading {
 		value, why = boolIn(trimmed)
 	case core.FieldTypeDate:
 		value, why = dateIn(trimmed, style)
+	case core.FieldTypeEmail:
+		if style&exact == 0 {
+			return readEmail(trimmed)
+		}
 	case core.FieldTypeURL:
 		value = urlIn(trimmed, style)
 	case core.FieldTypeSelect:
@@ -107,6 +113,15 @@ func Read(field core.Field, text string, style Style) Reading {
 		return Reading{Left: trimmed, Wrong: unfit(why)}
 	}
 	return Reading{Value: value}
+}
+
+// IsNoValue reports whether a text of other programs is a word for no value, and not a value of the field.
+func IsNoValue(field core.Field, text string) bool {
+	if isText(field) || field.Type() == core.FieldTypeJSON || !written.IsNoValue(text) {
+		return false
+	}
+	_, isChoice := offersOf(field).choice(text)
+	return !isChoice
 }
 
 func unfit(why string) *fault.Field {
@@ -172,6 +187,23 @@ func urlIn(text string, style Style) string {
 		return text
 	}
 	return "https://" + text
+}
+
+// readEmail reads the first address of a list of those such as Ann <ann@example.com>.
+func readEmail(text string) Reading {
+	const scheme = "mailto:"
+	if len(text) > len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {
+		text = text[len(scheme):]
+	}
+	list, err := mail.ParseAddressList(strings.Trim(strings.ReplaceAll(text, ";", ","), ", "))
+	if err != nil {
+		return Reading{Value: text} // the field says what is wrong
+	}
+	read := Reading{Value: list[0].Address}
+	if len(list) > 1 {
+		read.Left, read.Wrong = text, unfit("has several addresses, of which one is read")
+	}
+	return read
 }
 
 // fold returns a text without the differences that do not count in a choice: case, accents and repeated white space.

@@ -33,6 +33,13 @@ func countriesIn(v any) []string {
 	return found
 }
 
+// countryOf returns the country that a value names, "" if none.
+func countryOf(value any) string {
+	text, _ := scalar(value)
+	code, _ := text.(string)
+	return contact.CountryIn(code)
+}
+
 // countriesOf returns the countries that the properties of an object name.
 func countriesOf(obj map[string]any) (found []string) {
 	type named struct {
@@ -42,9 +49,7 @@ func countriesOf(obj map[string]any) (found []string) {
 	var all []named
 	for key, value := range obj {
 		if rank, ok := names.Country(key); ok {
-			text, _ := scalar(value)
-			code, _ := text.(string)
-			if country := contact.CountryIn(code); country != "" {
+			if country := countryOf(value); country != "" {
 				all = append(all, named{key, country, rank})
 			}
 		}

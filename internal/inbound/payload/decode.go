@@ -137,17 +137,33 @@ type Payload struct {
 	Kept  Kept
 }
 
+// Own is a field that an admin has added.
+type Own struct {
+	Name      string
+	IsNoValue func(text string) bool // nil if each text is a value
+}
+
+// isOwn reports whether a name is that of a field that an admin has added.
+func isOwn(own map[string]Own, name string) bool {
+	_, is := own[name]
+	return is
+}
+
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it
-// reads common names (see plainItem) and events of another Contactbase; with one, only the mapping counts. own are
-// the names of the admin's fields, which are nothing else. The error is always a *fault.Error.
-func Decode(contentType string, body []byte, m *Mapping, own ...string) (Payload, error) {
+// reads common names (see plainItem) and events of another Contactbase; with one, only the mapping counts. fields are
+// those that an admin has added; their names mean nothing else. The error is always a *fault.Error.
+func Decode(contentType string, body []byte, m *Mapping, fields ...Own) (Payload, error) {
+	own := map[string]Own{}
+	for _, field := range fields {
+		own[field.Name] = field
+	}
 	d, err := open(contentType, body)
 	if err != nil {
 		return Payload{}, err
 	}
 	var p Payload
 	root := d.root
-	if m != nil {
+	if m = m.byTopic(contentType); m != nil {
 		p, err = m.apply(root, own)
 	} else {
 		p, err = decodePlain(root, own)
@@ -201,7 +217,7 @@ func (p *Payload) advise(root any) {
 }
 
 // decodePlain reads a payload without a mapping.
-func decodePlain(root any, own []string) (Payload, error) {
+func decodePlain(root any, own map[string]Own) (Payload, error) {
 	switch v := root.(type) {
 	case map[string]any:
 		if p, ok := decodeEvent(v); ok {
@@ -223,7 +239,7 @@ func decodePlain(root any, own []string) (Payload, error) {
 }
 
 // plainItems reads the elements of an array by common names.
-func plainItems(list []any, own []string) ([]Item, error) {
+func plainItems(list []any, own map[string]Own) ([]Item, error) {
 	if err := checkCount(len(list)); err != nil {
 		return nil, err
 	}

@@ -164,8 +164,8 @@ func TestPlainItem(t *testing.T) {
 			Item{Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+44", "company", "AE", "externalId", "7")}},
 		{"what was read can be sent back", `{"id":"0abcdefghij1234","name":"Ada","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"x"}`,
 			Item{Match: []contact.Key{{Field: FieldID, Value: "0abcdefghij1234"}}, Fields: fields("name", "Ada")}},
-		{"null and empty clear", `{"phone":null,"company":"  ","externalId":""}`,
-			Item{Fields: fields("phone", nil, "company", nil, "externalId", nil)}},
+		{"null clears, and what is empty was not sent", `{"phone":null,"company":"  ","externalId":[""],"name":false,"note":"","email":null}`,
+			Item{Fields: fields("phone", nil, "name", nil, "email", nil)}},
 		{"an empty id is not sent", `{"id":"","email":"a@example.com"}`, Item{Fields: fields("email", "a@example.com")}},
 
 		{"another system's id", `{"id":5,"name":"Ada"}`, Item{Fields: fields("name", "Ada"), Warnings: []string{foreignID}}},
@@ -194,7 +194,7 @@ func TestPlainItem(t *testing.T) {
 		{"a number as a contact", `{"contact":" +44 (20) 7946-0123 "}`, Item{Fields: fields("phone", "+44 (20) 7946-0123")}},
 		{"an address as the name", `{"name":"a@example.com","contact":"b@example.com"}`, Item{Fields: fields("name", "a@example.com", "email", "b@example.com")}},
 		{"an address beside the contact", `{"contact":"b@example.com","e-mail":"a@example.com"}`, Item{Fields: fields("email", "a@example.com")}},
-		{"an empty name and half", `{"first_name":"","name":""}`, Item{Fields: fields("name", nil)}},
+		{"an empty name and half", `{"first_name":"","name":""}`, Item{}},
 		{"work comes first, and mobile last", `{"homeEmail":"c@example.com","workEmail":"b@example.com","mobile":"+3","companyPhone":"+2","Telefon geschäftlich":"+1"}`,
 			Item{Fields: fields("email", "b@example.com", "phone", "+1")}},
 		{"false friends", `{"email_opt_out":true,"companySize":7,"phone_type":"home","Name of the dog":"Rex","email":"a@example.com"}`,
@@ -277,7 +277,12 @@ func TestPlainItem(t *testing.T) {
 		{"a name in lines", `{"Name":"first = Ada\nmiddle =\nlast = King","Email":"a@example.com"}`, Item{Fields: fields("name", "Ada King", "email", "a@example.com")}},
 		{"other lines with a sign", `{"name":"a = b\nKing"}`, Item{Fields: fields("name", "a = b King")}},
 
-		{"a list as a field", `{"email":["a@example.com"]}`, wrong("email", fault.CodeInvalidType, notScalar)},
+		{"lists of one", `{"Email":["a@example.com"],"name":[["Ada"]],"company":["AE"],"phone":["+44"],"externalId":[7]}`,
+			Item{Fields: fields("email", "a@example.com", "name", "Ada", "company", "AE", "phone", "+44", "externalId", "7")}},
+		{"a country for a number", `{"email":"a@example.com","phone":"030 1","country":"DE","Country":"x"}`,
+			Item{Fields: fields("email", "a@example.com", "phone", "030 1"), Countries: []string{"DE"}, Extra: fields("Country", "x")}},
+		{"a country for nothing", `{"email":"a@example.com","country":"DE"}`, Item{Fields: fields("email", "a@example.com"), Extra: fields("country", "DE")}},
+		{"a list as a field", `{"email":["a@example.com","b@example.com"]}`, wrong("email", fault.CodeInvalidType, notScalar)},
 		{"an object as a field's spelling", `{"Name":{}}`, wrong("name", fault.CodeInvalidType, notScalar)},
 		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},
 		{"a number that is far too long", `{"name":` + strings.Repeat("1", maxValue+1) + `}`, wrong("name", fault.CodeTooLong, "must have at most 65536 bytes")},
@@ -285,7 +290,7 @@ func TestPlainItem(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := Decode(asJSON, []byte(tt.body), nil, "middle_name")
+			p, err := Decode(asJSON, []byte(tt.body), nil, Own{Name: "middle_name"})
 			if err != nil {
 				t.Fatal(err)
 			}

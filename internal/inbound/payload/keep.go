@@ -2,6 +2,7 @@ package payload
 
 import (
 	"maps"
+	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,10 @@ func open(contentType string, body []byte) (*document, error) {
 	}
 	if len(d.long) > 0 || len(files) > 0 && len(body) > maxValue {
 		d.kept.ContentType = "application/json"
+		if _, params, _ := mime.ParseMediaType(contentType); params[topicParameter] != "" {
+			topic := map[string]string{topicParameter: params[topicParameter]}
+			d.kept.ContentType = mime.FormatMediaType(d.kept.ContentType, topic)
+		}
 		d.kept.Body, err = wire.AppendJSON(nil, d.root)
 	}
 	return d, err

@@ -17,7 +17,7 @@ type reading struct {
 	*Mapping
 	work *work
 	root any
-	own  []string // the names of the admin's fields
+	own  map[string]Own
 
 	rootAction *action // the payload's own, looked up once
 }
@@ -30,7 +30,7 @@ type action struct {
 
 // apply reads a payload by the mapping. If the work exceeds its limit, it fails with fault.MappingTooCostly: the
 // request, if its items are still unknown, or else the remaining items.
-func (m *Mapping) apply(root any, own []string) (Payload, error) {
+func (m *Mapping) apply(root any, own map[string]Own) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root, own: own}
 	selected, batch, err := r.selectItems()
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *reading) first(v any, t target) (value any, found, isOther bool, _ *fau
 			}
 			found = found || ok
 			isOther = isOther || err != nil
-			if t.isShipped() && written.IsNoValue(part) {
+			if r.isNoValue(t, part) {
 				value = part
 			} else if part != "" {
 				parts = append(parts, part)
@@ -225,6 +225,15 @@ func isTyped(v any) bool {
 		return len(v) > 0 && !slices.ContainsFunc(v, hasParts)
 	}
 	return false
+}
+
+// isNoValue reports whether a text is no value of the target.
+func (r *reading) isNoValue(t target, text string) bool {
+	if t.isShipped() {
+		return written.IsNoValue(text)
+	}
+	field := r.own[t.name]
+	return field.IsNoValue != nil && field.IsNoValue(text)
 }
 
 // isShipped reports whether the target is the id or a field of every installation.

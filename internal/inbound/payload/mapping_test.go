@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/written"
 	"contactbase/internal/fault"
 )
 
@@ -121,7 +122,7 @@ func TestMapping(t *testing.T) {
 		{"joined", `{"fields":{"name":{"join":["f","m","l"]}}}`, `{"f":"Ada","m":null,"l":"King"}`, []Item{item(object{"name": "Ada King"})}, false},
 		{"joined or else", `{"fields":{"name":[{"join":["f","l"]},"n"]}}`, `{"f":"","n":"Ada"}`, []Item{item(object{"name": "Ada"})}, false},
 		{"the last of two equal names", `{"fields":{"email":"e"}}`, `{"e":"x@example.com","e":"a@example.com"}`, []Item{item(a)}, false},
-		{"a list where a value should be", `{"fields":{"company":["c","d"],"phone":["c","p"]}}`, `{"c":["x"],"p":"+1"}`,
+		{"a list where a value should be", `{"fields":{"company":["c","d"],"phone":["c","p"]}}`, `{"c":["x","y"],"p":"+1"}`,
 			[]Item{with(item(object{"phone": "+1"}), func(it *Item) {
 				it.Warnings = []string{`the mapping's path finds a list or an object, not a value: "company"`}
 			})}, false},
@@ -149,7 +150,11 @@ func TestMapping(t *testing.T) {
 		{"no action", `{"action":"a","fields":{"email":"e"}}`, `{"e":"a@example.com"}`, []Item{item(a)}, false},
 		{"another action", `{"action":"a","fields":{"email":"e"}}`, `{"a":"person.gone","e":"a@example.com"}`,
 			[]Item{with(item(a), func(it *Item) { *it = refused(*it, "person.gone") })}, false},
-		{"an action that is a list", `{"action":"a","fields":{"email":"e"}}`, `{"a":["delete"],"e":"a@example.com"}`,
+		{"a list of one", `{"fields":{"company":"c","phone":"p.#.n"}}`, `{"c":["x"],"p":[{"n":"+1"}]}`,
+			[]Item{item(object{"company": "x", "phone": "+1"})}, false},
+		{"a word for no value", `{"fields":{"email":["a","e"],"plan":["p","q"],"note":["p","q"]}}`, `{"a":"N/A","e":"a@example.com","p":"-","q":"x"}`,
+			[]Item{with(item(a), func(it *Item) { it.Extra = map[string]any{"plan": "x", "note": "-"} })}, false},
+		{"an action that is a list", `{"action":"a","fields":{"email":"e"}}`, `{"a":["delete","upsert"],"e":"a@example.com"}`,
 			[]Item{with(item(a), func(it *Item) { *it = refused(*it, "a list or an object") })}, false},
 		{"deleteWhen", `{"action":"t","deleteWhen":["gone",5,true],"items":"l","fields":{"email":"e"}}`,
 			`{"l":[{"t":"gone","e":"a@example.com"},{"t":5,"e":"a@example.com"},{"t":true,"e":"a@example.com"},{"t":"Gone","e":"a@example.com"},{"t":"delete","e":"a@example.com"},{"t":{},"e":"a@example.com"}]}`,
@@ -175,7 +180,7 @@ func TestMapping(t *testing.T) {
 			if form, ok := strings.CutPrefix(body, "form:"); ok {
 				contentType, body = asForm, form
 			}
-			p, err := Decode(contentType, []byte(body), mustMapping(t, tt.mapping))
+			p, err := Decode(contentType, []byte(body), mustMapping(t, tt.mapping), Own{"plan", written.IsNoValue})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func TestWhoseCompany(t *testing.T) {
 	if err != nil || p.Items[0].Fields[fieldCompany] != "Engines" {
 		t.Errorf("a mapping gives %+v, %v", p, err)
 	}
-	p, err = Decode(asJSON, []byte(`{"event":"x","email":"ada@example.com","account":{"id":1,"name":"Engines"}}`), nil, "account")
+	p, err = Decode(asJSON, []byte(`{"event":"x","email":"ada@example.com","account":{"id":1,"name":"Engines"}}`), nil, Own{Name: "account"})
 	if err != nil || p.Items[0].Extra["account"] == nil {
 		t.Errorf("an own field gives %+v, %v", p, err)
 	}

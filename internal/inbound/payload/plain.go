@@ -13,12 +13,13 @@ import (
 // plainItem reads an object by common names, see package names. A property with one of the own names of the admin's
 // fields is nothing else.
 //
-//   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
-//   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
+//   - A value is a string, a number (its digits as sent) or a boolean, or a list with one of these. A blank string
+//     counts as not sent: forms send all of their inputs.
+//   - If the names of a field have null and no value, the field is cleared; first and last name do not clear the name.
 //   - From an object, the value for the field is read, and from a list one value. An object without such a value is
 //     ignored with a warning, since many senders use one for "organization". Under the field's own name, it fails the
 //     item if the field identifies the contact, as does a list.
-func plainItem(obj map[string]any, own []string) Item {
+func plainItem(obj map[string]any, own map[string]Own) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
 		obj:  obj, used: map[string]bool{},
@@ -37,10 +38,15 @@ func plainItem(obj map[string]any, own []string) Item {
 	if r.takeAction(); r.Err != nil {
 		return r.Item
 	}
-	r.takeExtra()
 	if r.isNational() {
 		r.Countries = countriesIn(obj)
+		for name, value := range obj {
+			if _, ok := names.Country(name); ok && !isOwn(own, name) && countryOf(value) != "" {
+				r.used[name] = true
+			}
+		}
 	}
+	r.takeExtra()
 	return r.Item
 }
 
@@ -55,18 +61,18 @@ type plainReading struct {
 }
 
 // findNames finds the names with a meaning. An object may have tens of thousands of others.
-func (r *plainReading) findNames(own []string) {
+func (r *plainReading) findNames(own map[string]Own) {
 	r.called = map[string][]string{}
 	var known, shaped []string
 	for name := range r.obj {
 		switch {
-		case isSenders(r.obj, name) && !slices.Contains(own, name):
+		case isSenders(r.obj, name) && !isOwn(own, name):
 			r.leaveToSender(name)
 		case fieldLike(name) != "":
 			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
 		case isAction(name):
 			r.action = append(r.action, name)
-		case !names.Known(name) || slices.Contains(own, name) || isPerson(name, r.obj[name]):
+		case !names.Known(name) || isOwn(own, name) || isPerson(name, r.obj[name]):
 		case r.shape(name) != "":
 			shaped = append(shaped, name)
 		default:
@@ -140,8 +146,11 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		r.used[name] = true
 		text, wrong := valueOf(field, r.obj[name])
 		list, _ := r.obj[name].([]any)
-		isOwn := isField(field) && names.Fold(name) == names.Fold(field)
-		if isOwn && !contact.IsOptional(field) && (wrong != nil || list != nil) {
+		isExact := isField(field) && names.Fold(name) == names.Fold(field)
+		if isBlank(r.obj[name]) {
+			continue
+		}
+		if isExact && !contact.IsOptional(field) && (wrong != nil || len(list) > 1) {
 			_, wrong = scalar(r.obj[name])
 			r.fail(wrong, field)
 			return nil, false
@@ -191,7 +200,7 @@ func (r *plainReading) takeName() {
 	}
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
-	} else if v, sent := r.obj[fieldName]; sent && r.lost[fieldName] == nil {
+	} else if v, sent := r.obj[fieldName]; sent && !isBlank(v) && r.lost[fieldName] == nil {
 		if _, isObject := v.(map[string]any); !isObject {
 			r.Fields[fieldName] = nil
 		}
@@ -251,7 +260,7 @@ func (r *plainReading) takeAction() {
 // takeExtra keeps unknown properties under the names sent.
 func (r *plainReading) takeExtra() {
 	for name, value := range r.obj {
-		if r.used[name] || ignored[name] {
+		if r.used[name] || ignored[name] || isBlank(value) {
 			continue
 		}
 		if v, wrong := custom(value); wrong == nil {

@@ -1,11 +1,13 @@
 package payload
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
+	"mime"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,15 +84,27 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 	return all
 })
 
-// ByTopic returns the mapping for a request whose headers say of which kind its event is: a sender's bodies may differ
-// by what they lack only. m may be nil.
-func (m *Mapping) ByTopic(header func(name string) string) *Mapping {
-	preset := presets()[m.Preset()]
-	topic := ""
-	if preset.topicHeader != "" {
-		topic = header(preset.topicHeader)
+// topicParameter is the parameter of a content type with the kind of an event, which a header of the request has.
+const topicParameter = "topic"
+
+// WithTopic adds to a content type of which kind an event is, as far as the sender of the mapping's preset says so in a
+// header: its bodies may differ by what they lack only. m may be nil.
+func (m *Mapping) WithTopic(contentType string, header func(name string) string) string {
+	name := presets()[m.Preset()].topicHeader
+	media, params, err := mime.ParseMediaType(contentType)
+	if name == "" || header(name) == "" || err != nil {
+		return contentType
 	}
-	if topic == "" || m.ownItems {
+	params[topicParameter] = header(name)
+	return cmp.Or(mime.FormatMediaType(media, params), contentType)
+}
+
+// byTopic returns the mapping for a content type from WithTopic. m may be nil.
+func (m *Mapping) byTopic(contentType string) *Mapping {
+	preset := presets()[m.Preset()]
+	_, params, _ := mime.ParseMediaType(contentType)
+	topic := params[topicParameter]
+	if topic == "" || preset.topicHeader == "" || m.ownItems {
 		return m
 	}
 	longest := ""

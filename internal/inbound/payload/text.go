@@ -12,7 +12,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// scalar returns the trimmed text of a value, nil for no value, or the errors in it. False is another word for null.
+// scalar returns the trimmed text of a value, nil for no value, or the errors in it. False is another word for null,
+// and a list with one value is that value.
 func scalar(v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case nil:
@@ -26,6 +27,10 @@ func scalar(v any) (any, *fault.Field) {
 		return textOf("true")
 	case json.Number:
 		return textOf(v.String())
+	case []any:
+		if len(v) == 1 {
+			return scalar(v[0])
+		}
 	}
 	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be text, a number, true, false or null"}
 }
@@ -40,6 +45,15 @@ func custom(v any) (any, *fault.Field) {
 		return v, wrong
 	}
 	return v, nil
+}
+
+// isBlank reports whether a value is an empty text, or a list with one.
+func isBlank(v any) bool {
+	if list, ok := v.([]any); ok && len(list) == 1 {
+		v = list[0]
+	}
+	text, ok := v.(string)
+	return ok && strings.TrimSpace(text) == ""
 }
 
 // isNoValue reports whether a text, as scalar returns it, says that there is no value.
