@@ -14,6 +14,9 @@ for contact in client.contacts.list(q={q}, limit={limit}):
 count = client.contacts.count(q={q})
 print(count, count.more)`,
 	"createContact": pyReturns(`client.contacts.create({fields}, idempotency_key={Idempotency-Key})`),
+	"deleteContact": `
+client.contacts.delete({id})
+print("deleted")`,
 	"getContact":    pyReturns(`client.contacts.get({id})`),
 	"updateContact": pyReturns(`client.contacts.update({id}, {fields})`),
 	"upsertContact": pyReturns(`client.contacts.upsert({externalId}, {fields})`),
