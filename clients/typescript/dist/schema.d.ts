@@ -1680,12 +1680,43 @@ export interface paths {
                  */
                 tenant?: string;
                 /**
+                 * @description Only entries of this actor, given by ID, or of all actors of a kind.
+                 * @example system
+                 */
+                actor?: string;
+                /**
+                 * @description Only entries with this action.
+                 * @example updated
+                 */
+                action?: string;
+                /**
+                 * @description Only entries about records of this collection.
+                 * @example webhooks
+                 */
+                collection?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                until?: string;
+                /**
+                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @example json
+                 */
+                format?: "json" | "csv";
+                /**
                  * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
                  * @example 0mmc0vzqk3w9xa1
                  */
                 before?: string;
                 /**
-                 * @description The page size. Values above 200 count as 200.
+                 * @description The page size. Values above 200 count as 200. With several filters, a page may have fewer entries although it has a
+                 *     `nextBefore`.
                  * @example 100
                  */
                 limit?: number;
@@ -1704,7 +1735,8 @@ export interface paths {
         /**
          * List the audit log
          * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported, imported or merged contacts, sent
-         *     deliveries again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
+         *     deliveries again, or signed in: the newest entry first. An entry has the old and new values of
+         *     fields that hold neither secrets nor personal data. Superusers get the
          *     entries of all tenants, and a member with the role `admin` those of their tenant. The server keeps entries for
          *     `--auditRetentionDays`, 365 by default.
          */
@@ -2688,12 +2720,13 @@ export interface components {
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
+         *     | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
          *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
          *     | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "rejected" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2808,10 +2841,11 @@ export interface components {
             /**
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has
              *     this `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths exceed the work
-             *     limit for this payload. `in_use`: a custom relation requires the contact.
+             *     limit for this payload. `in_use`: a custom relation requires the contact. `rejected`, `internal_error`: an extension
+             *     of the installation refuses the contact, or fails.
              * @enum {string}
              */
-            code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use";
+            code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use" | "rejected" | "internal_error";
             message: string;
             fields?: components["schemas"]["FieldErrors"];
         };
@@ -3288,12 +3322,28 @@ export interface components {
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
             /**
-             * @description The current name of the record; empty if it has none or is deleted. A deleted member keeps the name of their last
+             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. A deleted member keeps the name of their last
              *     action, if any.
              */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
             fields: string[];
+            /**
+             * @description The old and new values of the fields `name`, `events`, `filter`, `role`, `notify`, `rateLimit`, `maxPerSecond`,
+             *     `country`, `apiEnabled`, `disabled`, `permissions`, `expires`, `access` and `url`, but not the names of members. Of a `url`
+             *     it has the scheme, the host and the first 4 characters of the path. A value of more than 200 characters is cut.
+             */
+            changes: {
+                [key: string]: {
+                    /** @description `null` for a new record. */
+                    old: unknown;
+                    new: unknown;
+                };
+            };
+            /** @description How many deliveries a recovery or redelivery has sent; absent if that is unknown. */
+            count?: number;
+            /** @description Why the program did it; absent if a person did. */
+            reason?: string;
             created: components["schemas"]["Time"];
         };
         AuditListResponse: {
@@ -4222,6 +4272,23 @@ export interface components {
         InvalidTenantMerge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `rejected`: an extension of the installation refuses the change, with a status and a message of its own. Nothing was
+         *     written.
+         */
+        Rejected: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
                 [name: string]: unknown;
             };
             content: {
@@ -5424,6 +5491,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     countContacts: {
@@ -5623,6 +5691,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     writeContacts: {
@@ -5744,6 +5813,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     upsertContact: {
@@ -5824,6 +5894,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            "4XX": components["responses"]["Rejected"];
         };
     };
     listEvents: {
@@ -8056,12 +8127,43 @@ export interface operations {
                  */
                 tenant?: string;
                 /**
+                 * @description Only entries of this actor, given by ID, or of all actors of a kind.
+                 * @example system
+                 */
+                actor?: string;
+                /**
+                 * @description Only entries with this action.
+                 * @example updated
+                 */
+                action?: string;
+                /**
+                 * @description Only entries about records of this collection.
+                 * @example webhooks
+                 */
+                collection?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                until?: string;
+                /**
+                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @example json
+                 */
+                format?: "json" | "csv";
+                /**
                  * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
                  * @example 0mmc0vzqk3w9xa1
                  */
                 before?: string;
                 /**
-                 * @description The page size. Values above 200 count as 200.
+                 * @description The page size. Values above 200 count as 200. With several filters, a page may have fewer entries although it has a
+                 *     `nextBefore`.
                  * @example 100
                  */
                 limit?: number;
@@ -8087,6 +8189,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditListResponse"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];

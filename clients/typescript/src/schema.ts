@@ -1681,12 +1681,43 @@ export interface paths {
                  */
                 tenant?: string;
                 /**
+                 * @description Only entries of this actor, given by ID, or of all actors of a kind.
+                 * @example system
+                 */
+                actor?: string;
+                /**
+                 * @description Only entries with this action.
+                 * @example updated
+                 */
+                action?: string;
+                /**
+                 * @description Only entries about records of this collection.
+                 * @example webhooks
+                 */
+                collection?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                until?: string;
+                /**
+                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @example json
+                 */
+                format?: "json" | "csv";
+                /**
                  * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
                  * @example 0mmc0vzqk3w9xa1
                  */
                 before?: string;
                 /**
-                 * @description The page size. Values above 200 count as 200.
+                 * @description The page size. Values above 200 count as 200. With several filters, a page may have fewer entries although it has a
+                 *     `nextBefore`.
                  * @example 100
                  */
                 limit?: number;
@@ -1705,7 +1736,8 @@ export interface paths {
         /**
          * List the audit log
          * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported, imported or merged contacts, sent
-         *     deliveries again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
+         *     deliveries again, or signed in: the newest entry first. An entry has the old and new values of
+         *     fields that hold neither secrets nor personal data. Superusers get the
          *     entries of all tenants, and a member with the role `admin` those of their tenant. The server keeps entries for
          *     `--auditRetentionDays`, 365 by default.
          */
@@ -3291,12 +3323,28 @@ export interface components {
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
             /**
-             * @description The current name of the record; empty if it has none or is deleted. A deleted member keeps the name of their last
+             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. A deleted member keeps the name of their last
              *     action, if any.
              */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
             fields: string[];
+            /**
+             * @description The old and new values of the fields `name`, `events`, `filter`, `role`, `notify`, `rateLimit`, `maxPerSecond`,
+             *     `country`, `apiEnabled`, `disabled`, `permissions`, `expires`, `access` and `url`, but not the names of members. Of a `url`
+             *     it has the scheme, the host and the first 4 characters of the path. A value of more than 200 characters is cut.
+             */
+            changes: {
+                [key: string]: {
+                    /** @description `null` for a new record. */
+                    old: unknown;
+                    new: unknown;
+                };
+            };
+            /** @description How many deliveries a recovery or redelivery has sent; absent if that is unknown. */
+            count?: number;
+            /** @description Why the program did it; absent if a person did. */
+            reason?: string;
             created: components["schemas"]["Time"];
         };
         AuditListResponse: {
@@ -8080,12 +8128,43 @@ export interface operations {
                  */
                 tenant?: string;
                 /**
+                 * @description Only entries of this actor, given by ID, or of all actors of a kind.
+                 * @example system
+                 */
+                actor?: string;
+                /**
+                 * @description Only entries with this action.
+                 * @example updated
+                 */
+                action?: string;
+                /**
+                 * @description Only entries about records of this collection.
+                 * @example webhooks
+                 */
+                collection?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-04-01T00:00:00Z
+                 */
+                until?: string;
+                /**
+                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @example json
+                 */
+                format?: "json" | "csv";
+                /**
                  * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
                  * @example 0mmc0vzqk3w9xa1
                  */
                 before?: string;
                 /**
-                 * @description The page size. Values above 200 count as 200.
+                 * @description The page size. Values above 200 count as 200. With several filters, a page may have fewer entries although it has a
+                 *     `nextBefore`.
                  * @example 100
                  */
                 limit?: number;
@@ -8111,6 +8190,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditListResponse"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
