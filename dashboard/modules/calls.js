@@ -13,10 +13,31 @@ async function callIntegrations(method, path, body) {
 }
 
 /**
+ * Like sendIntegrations, and returns the headers of the response, too.
+ *
+ * @template {keyof Answers} Path
+ * @param {"GET"} method
+ * @param {Path} path
+ * @param {import("pocketbase").SendOptions} [options]
+ */
+async function withHeaders(method, path, options) {
+    let headers = new Headers();
+    const answer = await sendIntegrations(method, path, {
+        ...options,
+        fetch: async (url, init) => {
+            const response = await fetch(url, init);
+            headers = response.headers;
+            return response;
+        },
+    });
+    return { answer, headers };
+}
+
+/**
  * Like callIntegrations, with query parameters, and returns the whole answer.
  *
  * @template {keyof Answers} Path
- * @param {"GET" | "POST"} method
+ * @param {"GET" | "POST" | "PATCH" | "DELETE"} method
  * @param {Path} path
  * @param {import("pocketbase").SendOptions} [options]
  * @returns {Promise<Answer<Path>>}

@@ -199,6 +199,7 @@ function eventParts(event, again) {
                 (webhook) => attempt(() => redeliverEvent(id, webhook, again)),
             )),
         ),
+        payload ? changesBlock(JSON.stringify(payload)) : null,
         payload
             ? copyBlock("Payload", layOut(payload))
             : t.p({ className: "txt-hint" }, "The payload was erased with its contact."),

@@ -19,6 +19,7 @@ function pageLinks() {
     /** @type {PageLink[]} */
     const links = [
         ...forEditors(firstStepsLink),
+        ["/contacts", "ri-contacts-line", "Contacts"],
         ["/keys", "ri-key-2-line", "API keys"],
         ["/webhooks", "ri-webhook-line", "Webhooks"],
         ["/events", "ri-broadcast-line", "Events"],
@@ -70,6 +71,7 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/events`, eventsPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);
     app.routes.superuserOnly(`${integrationsPath}/inbound/{id}/requests`, inboundRequestsPage);
+    app.routes.superuserOnly(`${integrationsPath}/contacts`, contactsPage);
     app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);
     app.routes.superuserOnly(`${integrationsPath}/duplicates`, duplicatesPage);
     app.routes.superuserOnly(`${integrationsPath}/imports`, importsPage);

@@ -41,7 +41,7 @@ const client = {
  * @param {import("pocketbase").SendOptions} options
  * @returns {Promise<T>}
  */
-async function send(path, { method = "GET", query = {}, body, headers = {} }) {
+async function send(path, { method = "GET", query = {}, body, headers = {}, fetch: request = fetch }) {
     const { token } = session;
     const url = new URL(client.buildURL(path));
     for (const [name, value] of Object.entries(query)) {
@@ -50,7 +50,7 @@ async function send(path, { method = "GET", query = {}, body, headers = {} }) {
         }
     }
     const isFile = body instanceof Blob;
-    const response = await fetch(url, {
+    const response = await request(url, {
         method,
         headers: { ...(token && { Authorization: token }), ...(body && !isFile && { "Content-Type": "application/json" }), ...headers },
         body: isFile ? body : JSON.stringify(body),

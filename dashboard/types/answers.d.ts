@@ -6,6 +6,9 @@ interface Answers {
     "/webhooks": WebhookLine[];
     "/overview": Overview;
     "/events": EventLine[];
+    "/contacts": Contact[];
+    "/contacts/count": { count: number; more?: boolean }; // more: count is only how far the server has counted
+    [contact: `/contacts/${string}?`]: Contact;
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest> & { limited: number };
     [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string; stored: boolean }; // stored: false for a text about a body that was too large
@@ -243,6 +246,8 @@ interface ContactEvent {
     type: EventKind;
     contact: string;
     created: string;
+    source?: EventSource;
+    counts: Record<DeliveryStatus, number>;
     deliveries: (Pick<Delivery, "id" | "status" | "created"> & { webhook: string, webhookName: string, webhookURL: string })[];
 }
 
@@ -260,6 +265,15 @@ type Recipient = ContactEvent["deliveries"][number];
 interface EventDetails extends EventLine {
     payload: object | null; // null if it was erased
     recipients: Recipient[]; // the first 500
+}
+
+/** What has made the change of an event. */
+interface EventSource {
+    type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
+    id?: string; // of the key, the inbound webhook or the import
+    merge?: true;
+    name?: string; // of these
+    person?: string; // for superusers and admins
 }
 
 interface DeliveryDetails extends Delivery {

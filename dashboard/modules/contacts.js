@@ -1,0 +1,119 @@
+// The contacts of a tenant: list, search and count. The page of one is in contact.js.
+
+/**
+ * @typedef {Record<"search" | "tenant" | "sort" | "cursor", string> & {
+ *     rows: Contact[] | null, found: { count: number, more?: boolean } | null, cursors: string[], next: string | null, shown: string, listed: string,
+ * }} ContactsData
+ */
+
+const contactsPerPage = 25;
+
+/** The order of the list unless somebody has chosen another: the newest first. */
+const contactsOrder = "-createdAt";
+
+/** @param {Route<never>} route */
+function contactsPage(route) {
+    const chosen = fromAddress(route, { search: "", tenant: "", sort: contactsOrder, cursor: "" });
+    /** @type {ContactsData} */
+    const data = store({ rows: null, found: null, cursors: chosen.cursor ? [chosen.cursor] : [], next: null, shown: "", listed: "", ...chosen });
+
+    return integrationsPage({
+        title: "Contacts",
+        load: () => loadContacts(data),
+        content: () => [
+            t.div(
+                { className: "integrations-filters" },
+                searchField("Search by name, email, phone or company", data, refreshPage),
+                forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, { onchange: refreshPage })),
+            ),
+            t.p({ className: "txt-hint", role: "status" }, () => foundText(data)),
+            table({
+                label: "Contacts",
+                data,
+                empty: () => (data.search
+                    ? emptyState("ri-search-line", "Nothing found", "No contact matches. All words must be in the name, email address, phone number or company.")
+                    : emptyState(
+                        "ri-contacts-line",
+                        "No contacts yet",
+                        "Contacts come from the API, from inbound webhooks and from imports.",
+                        forEditors(t.a({ className: "btn", href: `${integrationsPath}/imports` }, t.span({ className: "txt" }, "Import contacts"))),
+                    )),
+                columns: [
+                    { name: "Name", className: "integrations-grows", sort: "name", cell: contactLink },
+                    { name: "Phone", className: "integrations-wide", cell: ({ phone }) => contactText(phone) },
+                    { name: "Company", className: "integrations-shrinks integrations-roomy", cell: ({ company }) => contactText(company) },
+                    { name: "Created", sort: "createdAt", cell: ({ createdAt }) => timeAgo(String(createdAt)) },
+                    { name: "Updated", className: "integrations-wide", sort: "updatedAt", cell: ({ updatedAt }) => timeAgo(String(updatedAt)) },
+                ],
+            }),
+            cursorPager(data, "contacts", ["Previous", "Next", "First page"]),
+        ],
+    });
+}
+
+/** @param {ContactsData} data */
+async function loadContacts(data) {
+    if (!member() && !data.tenant) {
+        await (tenants.known ? null : loadTenants());
+        data.tenant = tenants.list[0]?.id || "";
+    }
+    if (!member() && !data.tenant) {
+        return; // the page offers the first steps
+    }
+    const search = data.search.trim();
+    const query = { tenant: data.tenant || undefined, q: search || undefined };
+    const listed = JSON.stringify([search, data.tenant, data.sort]);
+    if (data.listed && data.listed !== listed) {
+        data.cursors = [];
+    }
+    data.listed = listed;
+    const cursor = data.cursors.at(-1) || "";
+    toAddress({ search, tenant: data.tenant, sort: data.sort === contactsOrder ? "" : data.sort, cursor });
+    const { answer, headers } = await withHeaders("GET", "/contacts", {
+        query: { ...query, sort: data.sort, limit: contactsPerPage, cursor: cursor || undefined },
+    });
+    const shown = JSON.stringify([listed, cursor, answer.data.map(({ id }) => id)]);
+    if (listed !== data.listed) {
+        return; // another search has begun meanwhile
+    }
+    if (data.shown !== shown) { // counting reads many contacts: not at each poll
+        keep(data, "found", await callIntegrations("GET", /** @type {"/contacts/count"} */ ("/contacts/count?" + new URLSearchParams({ ...(data.tenant && { tenant: data.tenant }), ...(search && { q: search }) }))));
+    }
+    keep(data, "rows", answer.data);
+    data.next = nextCursor(headers);
+    data.shown = shown;
+}
+
+/**
+ * The cursor of the next page, which is in the header Link.
+ *
+ * @param {Headers} headers
+ */
+function nextCursor(headers) {
+    const [, address] = headers.get("Link")?.match(/^<([^>]+)>/) || [];
+    return address ? new URL(address).searchParams.get("cursor") : null;
+}
+
+/** @param {ContactsData} data */
+function foundText({ rows, found, search }) {
+    if (!rows || !found) {
+        return "";
+    }
+    const number = found.more ? `More than ${plural(found.count, "contact")}` : plural(found.count, "contact");
+    return search.trim() ? `${number} found` : number;
+}
+
+/** @param {Contact} contact */
+function contactLink(contact) {
+    const { id, name, email } = contact;
+    return t.a(
+        { className: "integrations-receiver", href: contactPath(id) },
+        t.strong(null, middleCut(name || email || id)),
+        name && email ? middleCut(email, "txt-hint") : null,
+    );
+}
+
+/** @param {unknown} value */
+function contactText(value) {
+    return value ? middleCut(String(value)) : t.span({ className: "txt-hint" }, "–");
+}
