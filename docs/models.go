@@ -17,14 +17,14 @@ func ForModels(base string, served clients.Names) string {
 	out.WriteString("# Contactbase\n\n" +
 		"> The contacts API of a CRM: a REST API with API keys, signed webhooks and a feed of events.\n\n" +
 		"Requests need an API key in the header `X-API-Key` or `Authorization: Bearer`. An administrator creates keys.\n" +
-		"Check `error.code`, and send an `Idempotency-Key` with each POST that you may repeat.\n\n## API\n\n")
+		"Check `error.code`, and send an `Idempotency-Key` with each POST request, so that you can retry it safely.\n\n## API\n\n")
 	link("/openapi.json", "OpenAPI 3.1 document", "all operations with examples")
 	link("/mcp", "MCP server", "tools for contacts, over Streamable HTTP with an API key")
-	link("/api/ext/v1", "Base URL", "of the operations for integrators")
+	link("/api/ext/v1", "Base URL", "the address of all operations for integrators")
 	out.WriteString("\n## Clients\n\n")
 	link("/docs/clients/"+served.NPM, served.NPM, "TypeScript and JavaScript: `npm install` with this address")
 	link("/docs/clients/"+served.Python, served.Python, "Python: `pip install` with this address")
-	link("/docs/clients/"+served.Go, served.Go, "Go: unpack it, and use it with `replace`")
+	link("/docs/clients/"+served.Go, served.Go, "Go: unpack it, and refer to it with `replace` in `go.mod`")
 	for _, chapter := range chapters() {
 		fmt.Fprintf(&out, "\n## %s\n\n", chapter.Title)
 		for _, page := range chapter.Pages {

@@ -64,7 +64,7 @@ func TestBrowserInvitation(t *testing.T) {
 	guest.fill("Password", memberPassword)
 	guest.fill("Repeat the password", memberPassword+"!")
 	guest.click("Set password")
-	guest.sees("The passwords differ. Enter the same one.")
+	guest.sees("The passwords differ. Enter the same password twice.")
 	focused("confirmation")
 	guest.look("portal-invitation-refused")
 	guest.fill("Password", strings.Repeat("ä", 80))

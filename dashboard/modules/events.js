@@ -29,7 +29,7 @@ function eventsPage(route) {
 
     return integrationsPage({
         title: "Events",
-        intro: "Each change of a contact is an event, which is sent to the webhooks. Events are kept for 30 days, unless the operator has set another time.",
+        intro: "Each change of a contact creates an event for your webhooks. Events are kept for 30 days, unless the operator has set another period.",
         load: () => loadEvents(data),
         opened: () => openedRow(data, "event", showEvent),
         content: () => [
@@ -251,7 +251,7 @@ async function redeliverEvent(id, webhook = "", done = () => {}) {
         size: "sm",
         submit: "Send now",
         content: () => [
-            t.p(null, "Sends the event again, with the same ID. A receiver that already has it recognizes the ID."),
+            t.p(null, "The event keeps its ID, so that receivers that already have it can recognize it."),
             selectField("Webhook", data, "webhook", () => [
                 ["", "All that the event was sent to"],
                 ...webhooks.data.map(/** @returns {[string, string]} */ (line) => [line.id, line.name || receiverLabel(line)]),

@@ -139,7 +139,7 @@ function newKey(tenant = "") {
         content: () => [
             tenantField(data),
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where the key is used, for example: nightly import." }),
-            checkboxesField("Permissions", data, "permissions", grantedPermissions(), { help: "A key for portal links opens the portal of its tenant: see Portal links in the documentation." }),
+            checkboxesField("Permissions", data, "permissions", grantedPermissions(), { help: "A key that creates portal links gives access to the portal of its tenant. See Portal links in the documentation." }),
             expiresField(data),
         ],
         run: async () => {

@@ -58,7 +58,7 @@ function membersPage(route) {
                 data,
                 empty: () => (data.search || data.tenant || data.status
                     ? emptyState("ri-search-line", "Nothing found", "No member matches.")
-                    : emptyState("ri-group-line", "No members yet", "Invite somebody of a tenant: they choose a password, and sign in to the portal.", newButton("Invite member", () => addMember()))),
+                    : emptyState("ri-group-line", "No members yet", "Invite somebody from a tenant. They choose a password and sign in to the portal.", newButton("Invite member", () => addMember()))),
                 columns: [
                     { name: "Name", sort: "name", className: "integrations-grows", cell: memberName },
                     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
@@ -154,10 +154,10 @@ function showInvitation(label, { sent, url, expires }) {
         return;
     }
     openDialog({
-        title: `Invitation of ${label}`,
+        title: `Invitation for ${label}`,
         sticky: true,
         content: [
-            t.p(null, `No email was sent, because no mail server is set up. Share this link with ${label} only: whoever opens it chooses the password. It works once, until ${parseTime(expires).toLocaleString()}.`),
+            t.p(null, `No email was sent, because no mail server is set up. Share this link only with ${label}: anyone who has it can choose the password. It works once, until ${parseTime(expires).toLocaleString()}.`),
             copyBlock("Link", siteAddress() + url.slice(url.indexOf("/portal/#")), { autofocus: true }),
         ],
         footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "Done"))],
@@ -172,7 +172,7 @@ function changeRole(listed, role) {
     const ends = isInvited(listed) ? " Their invitation ends: invite them again." : "";
     confirmDialog({
         title: `Make ${memberLabel(listed)} ${role === "admin" ? "an admin" : "a viewer"}?`,
-        text: (role === "admin" ? `They can then manage keys, webhooks and members${member() ? ", and remove you" : ""}.` : "They can then change nothing.") + ends,
+        text: (role === "admin" ? `They can then manage keys, webhooks and members${member() ? ", and remove you" : ""}.` : "They can then no longer change anything.") + ends,
         action: `Make ${role}`,
         style: "",
         run: async () => {
@@ -205,7 +205,7 @@ function addMember(tenant = "") {
         title: "Invite member",
         submit: "Invite",
         content: () => [
-            t.p(null, "They choose a password with a link that works for three days. It is sent to them, or you copy it if no mail server is set up."),
+            t.p(null, "They choose a password with a link that works for three days. They receive it by email. If no mail server is set up, you copy it."),
             tenantField(data),
             textField("Email", data, "email", { type: "email", required: true, autofocus: true }),
             textField("Name", data, "name", { maxLength: 255 }),

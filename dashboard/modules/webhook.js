@@ -18,7 +18,7 @@ function webhookHead(webhook, data) {
         ),
         disabled ? t.div(
             { className: "alert warning integrations-section" },
-            t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. Once it is enabled, recover the events missed meanwhile."].filter(Boolean).join(" ")),
+            t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. After you enable it, recover the events that it missed."].filter(Boolean).join(" ")),
             forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
         ) : null,
         t.dl(

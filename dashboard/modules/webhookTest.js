@@ -92,6 +92,6 @@ function sampleField(data) {
                 oninput: (event) => (data.body = event.currentTarget.value),
             }),
         ),
-        t.div({ id: id + "_help", className: "field-help" }, "The server adds id, type and timestamp, and signs the event as all others. It is stored nowhere, and has no delivery."),
+        t.div({ id: id + "_help", className: "field-help" }, "The server adds id, type and timestamp, and signs the event like any other. It is not stored, and appears in no list of deliveries."),
     );
 }

@@ -14,7 +14,7 @@ function editAccount() {
                 required: true,
                 readOnly: !settings.sendsMail,
                 autocomplete: "email",
-                help: settings.sendsMail ? "Confirm a new address with the link that is sent to it." : "To change it, ask the company that runs this portal: no mail server is set up.",
+                help: settings.sendsMail ? "Confirm a new address with the link that is sent to it." : "No mail server is set up. To change the address, ask the company that runs this portal.",
             }),
             signedIn.role === "admin" ? selectField("Notices by email", data, "notify", () => notices) : null, // which viewers do not receive
             textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends all sessions." }),
@@ -25,7 +25,7 @@ function editAccount() {
             const passwords = password ? { password, passwordConfirm: password, oldPassword } : {};
             if (email.trim() !== signedIn.email) {
                 await askToSignIn("request-email-change", { newEmail: email.trim() });
-                app.toasts.success("Check the new address for a link to confirm it.");
+                app.toasts.success("To confirm the new address, open the link in the email that was sent to it.");
             }
             await app.pb.collection("tenant_members").update(signedIn.id, { name: name.trim(), notify, ...passwords });
             if (password) { // which ends all sessions

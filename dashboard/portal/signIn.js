@@ -285,7 +285,7 @@ function invitationPage(token) {
             throw fieldFault("password", `Choose a password of at least ${minPassword} characters.`);
         }
         if (password !== confirmation) {
-            throw fieldFault("confirmation", "The passwords differ. Enter the same one.");
+            throw fieldFault("confirmation", "The passwords differ. Enter the same password twice.");
         }
         await client.send("/api/integrations/invitations/accept", { method: "POST", body: { token, password } });
         return "Your password is set. Sign in with your email address and this password.";

@@ -209,7 +209,7 @@ function openPortal(tenant) {
         submit: "Open portal",
         size: "sm",
         content: () => [
-            t.p(null, "Opens a new tab for an hour. What you do there is in the audit log as a portal link."),
+            t.p(null, "Opens the portal in a new tab, for an hour. The audit log shows what you do there as actions of a portal link."),
             radioField("As", data, "role", roles),
         ],
         run: async () => {
@@ -236,10 +236,10 @@ function copyPortalLink(tenant) {
     const data = store({ role: "viewer", name: "", expiresIn: "3600" });
     let link = "";
     openForm({
-        title: `Portal link of ${tenant.name}`,
+        title: `Portal link for ${tenant.name}`,
         submit: "Create link",
         content: () => [
-            t.p(null, "Whoever has the link opens the portal without a password until it expires."),
+            t.p(null, "Anyone with the link can open the portal without a password until it expires."),
             radioField("Role", data, "role", roles),
             textField("Name", data, "name", { maxLength: 255, help: "Who uses it. The portal, the list of members and the audit log show it." }),
             selectField("Works for", data, "expiresIn", () => linkDurations),
@@ -250,7 +250,7 @@ function copyPortalLink(tenant) {
             link = `${siteAddress()}/portal/#token=${token}`;
         },
         onclose: () => link && openDialog({
-            title: `Portal link of ${tenant.name}`,
+            title: `Portal link for ${tenant.name}`,
             sticky: true,
             content: copyBlock("Link", link, { autofocus: true }),
             footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "Done"))],

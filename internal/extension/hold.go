@@ -30,7 +30,7 @@ func Hold(app core.App, places []string) (release func()) {
 			return
 		}
 		r.held = append(r.held, h)
-		app.Logger().Warn("a hook holds the writer lock, for which all other writes wait",
+		app.Logger().Warn("a hook holds the writer lock, and all other writes wait",
 			"hooks", h.places, "seconds", int(Longest.Seconds()))
 	})
 	return func() {

@@ -165,7 +165,7 @@ func (l *Limits) Invite(ctx context.Context, tenantID string) error {
 		return fmt.Errorf("counting an invitation: %w", err)
 	}
 	if limited {
-		return rateLimited("Too many members of this tenant were invited.", result.RetryAfter)
+		return rateLimited("This tenant has sent too many invitations.", result.RetryAfter)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ export interface paths {
         };
         /**
          * Count contacts
-         * @description Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+         * @description Counts the contacts that a list with these filters would return. Counting stops at 100,000; `more` is then true if
          *     there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
          *
          *     Custom fields are parameters under the same conditions as for a list.
@@ -404,7 +404,7 @@ export interface paths {
         /**
          * Test a webhook
          * @description Sends a `webhook.ping` now and returns the attempt. With `type` and `body`, it sends an event of that type instead, signed
-         *     like all others, with the properties of `body`; the server sets `id`, `type` and `timestamp`. Nothing of it is stored. A
+         *     like any other, with the properties of `body`; the server sets `id`, `type` and `timestamp`. It stores no test event. A
          *     failed attempt is not an error of this request: check `status` and `error`. Members with the role `admin` may call it for
          *     their tenant.
          */
@@ -1511,8 +1511,8 @@ export interface paths {
          * Undo an import
          * @description Deletes the contacts that the import has created and that nothing has changed since. It keeps those that changed, that
          *     others were merged into, or that a relation requires, and restores no values of contacts that the import updated. The
-         *     undo runs in the background, in small steps, and continues after a restart: 202 means that it has not ended after 10
-         *     seconds, and has the numbers until then. Later ones are in `undone` of the import. A repeat deletes nothing twice.
+         *     undo runs in the background, and continues after a restart. 202 means that it has not ended after 10
+         *     seconds, and has the counts so far; `undone` of the import has later ones. A repeat deletes nothing twice.
          *     `dryRun` only counts. Members with the role `admin` may call it for their tenant.
          */
         post: operations["undoImport"];
@@ -2058,7 +2058,7 @@ export interface paths {
         };
         /**
          * List the events of a contact
-         * @description The last 50 events of a contact, newest first, with their deliveries and with what has made each change. `deliveries`
+         * @description The last 50 events of a contact, newest first, with their deliveries and the source of each change. `deliveries`
          *     has the last 500 of all events; `counts` counts all. Members may call it for their tenant.
          */
         get: operations["listContactEvents"];
@@ -2185,12 +2185,12 @@ export interface paths {
         put?: never;
         /**
          * Invite a member to choose a password
-         * @description Mails the member a link with which to choose a password. Where no mail is set up, the answer has the link as `url`:
+         * @description Emails the member a link to choose a password. If no mail server is set up, the response has the link as `url`:
          *     pass it on. The link works once, for 72 hours. A newer invitation, a new address, role or password of the member, or
          *     the member's deletion ends it.
          *
          *     Only members who have never chosen a password can be invited; others use *Forgot your password?*. Members with the
-         *     role `admin` may call it for their tenant, but not with a portal link. A tenant has 20 invitations a minute.
+         *     role `admin` may call it for their tenant, but not with a portal link. A tenant can send 20 invitations a minute.
          */
         post: operations["inviteMember"];
         delete?: never;
@@ -2255,8 +2255,8 @@ export interface paths {
          *     customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
          *     [Portal links](/docs/portal-links).
          *
-         *     A key of the tenant with the permission `portal:link` creates links of the role `viewer`, and one with
-         *     `portal:link-admin` links of both roles. The call counts for the limit of the key. When the key ends, its links end
+         *     A key of the tenant with the permission `portal:link` creates links with the role `viewer`, and one with
+         *     `portal:link-admin` links with either role. The call counts toward the limit of the key. When the key ends, its links end
          *     with it.
          */
         post: operations["createPortalLink"];
@@ -2711,7 +2711,7 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-         *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
+         *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
          *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
          *     | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
          *     | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
@@ -2867,7 +2867,7 @@ export interface components {
         /** @description An event in the feed. `type` is its event type. */
         FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         /**
-         * @description What has made the change. Absent in events from before version 1.1, and in those whose contact was deleted since. It never
+         * @description What made the change. Absent in events from before version 1.1, and in those whose contact was deleted since. It never
          *     names a person or a file.
          * @example {
          *       "type": "key",
@@ -2876,8 +2876,8 @@ export interface components {
          */
         EventSource: {
             /**
-             * @description `key`: the API. `mcp`: a language model. `member`: the portal, also with a portal link. `superuser`: the dashboard.
-             *     `command`: the command line. `extension`: code that the operator has added. `system`: Contactbase itself.
+             * @description `key`: the API. `mcp`: a language model. `member`: the portal, including portal links. `superuser`: the dashboard.
+             *     `command`: the command line. `extension`: code that the operator added. `system`: Contactbase itself.
              * @enum {string}
              */
             type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
@@ -3526,7 +3526,7 @@ export interface components {
             /**
              * @description `invalid_value`: of another field; `left_out`: a value that may be valid, such as the second one of a list;
              *     `no_identity`: neither a name nor an email address; `shared_email`: an earlier row has the email address, and is another
-             *     contact; `repeated_id`: an earlier row, or another contact, has the ID; `too_long`: a value, a cell or the row; `cells`:
+             *     contact; `repeated_id`: an earlier row or another contact has the ID; `too_long`: a value, a cell or the row; `cells`:
              *     the row cannot be divided into the columns.
              * @enum {string}
              */
@@ -3663,7 +3663,7 @@ export interface components {
                 }[];
             };
         };
-        /** @description What has made a change, as people know it. Absent for events from before version 1.1. */
+        /** @description The source of a change, with names. Absent for events from before version 1.1. */
         NamedSource: {
             /** @enum {string} */
             type: "key" | "inbound" | "import" | "superuser" | "member" | "command" | "mcp" | "extension" | "system";
@@ -3676,7 +3676,7 @@ export interface components {
             merge?: true;
             /** @description The name of the key or inbound webhook, or of the imported file, if it still exists. */
             name?: string;
-            /** @description Who has made the change or started the import. Only for superusers and for members with the role admin. */
+            /** @description Who made the change or started the import. Only for superusers and for members with the role admin. */
             person?: string;
         };
         EventListResponse: {
@@ -3720,9 +3720,9 @@ export interface components {
             failed: number;
         };
         PingRequest: {
-            /** @description The event type of the sample. Required with `body`. */
+            /** @description The event type of the test event. Required with `body`. */
             type?: string;
-            /** @description The properties of the sample, such as `data`, at most 64 KiB. Required with `type`. */
+            /** @description The properties of the test event, such as `data`, at most 64 KiB. Required with `type`. */
             body?: Record<string, never>;
         };
         RedeliverEventRequest: {
@@ -3766,9 +3766,9 @@ export interface components {
         };
         InvitationResponse: {
             data: {
-                /** @description Whether the mail server accepted the mail. */
+                /** @description Whether the mail server accepted the email. */
                 sent: boolean;
-                /** @description The address with which the member chooses a password. Only where no mail is set up. */
+                /** @description The link to choose a password. Only if no mail server is set up. */
                 url?: string;
                 expires: components["schemas"]["Time"];
             };
@@ -4764,7 +4764,7 @@ export interface components {
         };
         /**
          * @description `forbidden`: the token belongs neither to a superuser nor to a member of a tenant. `insufficient_permission`: the
-         *     member has the role `viewer`, or a portal link may not do this. `feature_not_enabled`: without API access, members of a tenant only read.
+         *     member has the role `viewer`, or portal links may not do this. `feature_not_enabled`: without API access, members of a tenant only read.
          */
         MemberForbidden: {
             headers: {
@@ -4790,7 +4790,7 @@ export interface components {
         };
         /**
          * @description `forbidden`: the token does not belong to a superuser. `insufficient_permission`: the key has neither `portal:link`
-         *     nor `portal:link-admin`, or only `portal:link` for a link of the role `admin`. `feature_not_enabled`: API access is not
+         *     nor `portal:link-admin`, or only `portal:link` for a link with the role `admin`. `feature_not_enabled`: API access is not
          *     enabled for the tenant of the key.
          */
         PortalLinkForbidden: {
@@ -7926,7 +7926,7 @@ export interface operations {
                     "application/json": components["schemas"]["UndoResponse"];
                 };
             };
-            /** @description The undo continues. What was deleted until now. */
+            /** @description The undo continues. What was deleted so far. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8727,7 +8727,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The invitation. `sent` is false without `url` if the mail server did not accept the mail: call it again later. */
+            /** @description The invitation. `sent` is false without `url` if the mail server did not accept the email: send the request again later. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

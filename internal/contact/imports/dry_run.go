@@ -100,7 +100,7 @@ func (d *dryRun) find(p *page, results []contact.Result) {
 }
 
 // sharedAddress is the note about a row that shares its email address with an earlier one, but is another contact.
-const sharedAddress = "email: an earlier row has this address, and is another contact"
+const sharedAddress = "email: an earlier row with this address is another contact"
 
 // note adds to the notes about a row.
 func (o *outcome) note(more note) {

@@ -163,7 +163,7 @@ type BatchError struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
+	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
@@ -389,7 +389,7 @@ type EntityTag = string
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
+// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 // | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 // | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 // | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
@@ -426,7 +426,7 @@ type ErrorDetail struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
-	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another by *Forgot your password?* |
+	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
 	// | 409 | `not_stored` | Superuser operations: let the sender send the request again; its body was too large to keep for a replay |
 	// | 410 | `cursor_expired` | Get the current cursor, read all contacts, then continue from that cursor: events after yours have been deleted |
@@ -1364,7 +1364,7 @@ type ClientInterface interface {
 
 	// CountContacts Count contacts
 	//
-	// Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+	// Counts the contacts that a list with these filters would return. Counting stops at 100,000; `more` is then true if
 	// there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
 	//
 	// Custom fields are parameters under the same conditions as for a list.
@@ -1655,7 +1655,7 @@ func (c *Client) UpsertContact(ctx context.Context, externalId ExternalId, param
 
 // CountContacts Count contacts
 //
-// Counts the contacts that a list with these filters would return. Counting stops at 100,000: `more` then says that
+// Counts the contacts that a list with these filters would return. Counting stops at 100,000; `more` is then true if
 // there are more. The parameters of pages and order, such as `limit` and `sort`, are rejected.
 //
 // Custom fields are parameters under the same conditions as for a list.
