@@ -35,6 +35,8 @@ func TestBrowserImport(t *testing.T) {
 	b.click("Check")
 	b.sees("990 would be created")
 	b.sees("Row Field Value Reason 2 Email nonsense is not a valid email address")
+	b.sees("10 rows with an invalid email address")
+	b.sees("Download refused rows")
 	b.look("import-checked")
 	b.integrations("/imports", "Import and export")
 	b.says("customers.csv", "Created", "–") // which nothing is yet
@@ -64,6 +66,19 @@ func TestBrowserImport(t *testing.T) {
 	b.run(`window.exported = ""; const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.exported = text)); return create.call(URL, blob) }`)
 	b.click("Export")
 	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)
+	b.integrations("/imports", "Import and export")
+	b.click("customers.csv")
+	b.click("Undo")
+	b.sees("990 contacts that customers.csv has created will be deleted.")
+	b.look("import-undo")
+	b.click("Delete 990 contacts")
+	b.sees("990 contacts deleted, 0 kept")
+	b.sees("Undone")
+	b.integrations("/audit", "Audit log")
+	b.choose("What", "Undone")
+	b.wait("the filter in the address", `location.hash.includes("action=undone")`)
+	b.says("customers.csv", "What", "Undone")
+	b.look("audit")
 }
 
 // A file can be read again from another row, and with a country in small letters, without another upload.

@@ -33,12 +33,21 @@ const auditedKinds = {
     _superusers: "Superuser",
 };
 
-function auditPage() {
-    /** @type {{ rows: AuditEntry[] | null, tenant: string, cursors: string[], next: string | null }} */
-    const data = store({ rows: null, tenant: "", cursors: [], next: null });
+/** @typedef {"tenant" | "actor" | "action" | "collection" | "since" | "until" | "before"} AuditFilter */
+
+/** @typedef {Record<AuditFilter, string> & { rows: AuditEntry[] | null, cursors: string[], next: string | null }} AuditData */
+
+/** @param {Route<never>} route */
+function auditPage(route) {
+    const chosen = fromAddress(route, { tenant: "", actor: "", action: "", collection: "", since: "", until: "", before: "" });
+    /** @type {AuditData} */
+    const data = store({ rows: null, cursors: chosen.before ? [chosen.before] : [], next: null, ...chosen });
 
     async function load() {
-        const page = await sendIntegrations("GET", "/audit", { query: { tenant: data.tenant || undefined, before: data.cursors.at(-1), limit: 50 } });
+        const { tenant, actor, action, collection, since, until } = data;
+        const before = data.cursors.at(-1) || "";
+        toAddress({ tenant, actor, action, collection, since, until, before });
+        const page = await sendIntegrations("GET", "/audit", { query: { ...auditQuery(data), before: before || undefined, limit: 50 } });
         keep(data, "rows", page.data);
         data.next = page.nextBefore || null;
     }
@@ -53,29 +62,91 @@ function auditPage() {
         intro: `Shows who changed ${member() ? "" : "tenants, "}keys, webhooks and members, imported, exported or merged contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.`,
         firstSteps: false,
         load,
+        actions: t.button(
+            { type: "button", className: "btn secondary", onclick: () => attempt(() => loadSheet("/audit", { ...auditQuery(data), format: "csv" })) },
+            t.i({ className: "ri-file-download-line", ariaHidden: true }),
+            t.span({ className: "txt" }, "Download CSV"),
+        ),
         content: () => [
-            forSuperusers(t.div(
-                { className: "integrations-filters" },
-                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
-            )),
+            auditFilters(data, search),
             table({
                 label: "Audit log",
                 data,
-                empty: () => (data.tenant
-                    ? emptyState("ri-search-line", "Nothing found", "The tenant has no entries.")
+                empty: () => (Object.keys(auditQuery(data)).length
+                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 entries matches. Go to older entries to continue the search." : "No entry matches these filters.")
                     : emptyState("ri-history-line", "No entries yet", "The next change appears here.")),
                 columns: [
                     { name: "When", cell: ({ created }) => timeAgo(created) },
                     { name: "Who", cell: auditActor },
                     { name: "What", cell: ({ action }) => stateLabel(auditActions[action] || { text: action, style: "" }) },
                     { name: "Record", cell: auditRecord },
-                    { name: "Fields", className: "integrations-grows", cell: (entry) => auditFields(entry) || t.span({ className: "txt-hint" }, "–") },
-                    { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
+                    { name: "Changes", className: "integrations-grows", cell: auditDetails },
+                    { name: "Tenant", className: "integrations-roomy", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
                 ],
             }),
             cursorPager(data, "entries"),
         ],
     });
+}
+
+/**
+ * The filters that are set.
+ *
+ * @param {AuditData} data
+ */
+function auditQuery({ tenant, actor, action, collection, since, until }) {
+    const all = { tenant, actor: actor.trim(), action, collection, since: inputTime(since), until: inputTime(until) };
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
+}
+
+/**
+ * @param {AuditData} data
+ * @param {() => unknown} search
+ */
+function auditFilters(data, search) {
+    /** @param {"since" | "until"} name */
+    const at = (name) => ({
+        type: "datetime-local",
+        onchange: (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+            data[name] = event.currentTarget.value;
+            search();
+        },
+    });
+    return t.details(
+        { className: "integrations-details integrations-folded-filters", open: matchMedia("(min-width: 601px)").matches },
+        t.summary(null, "Filters"),
+        t.div(
+            { className: "integrations-filters" },
+            forSuperusers(selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search })),
+            selectField("Who", data, "actor", () => auditActors(data), { onchange: search }),
+            selectField("What", data, "action", () => [["", "Everything"], ...Object.entries(auditActions).map(auditActionOption)], { onchange: search }),
+            selectField("Record", data, "collection", () => [["", "All records"], ...Object.entries(auditedKinds)], { onchange: search }),
+            textField("Since", data, "since", at("since")),
+            textField("Before", data, "until", at("until")),
+        ),
+    );
+}
+
+/**
+ * @param {[string, State]} action
+ * @returns {[string, string]}
+ */
+function auditActionOption([action, { text }]) {
+    return [action, action === "link_created" ? "Created a portal link" : text];
+}
+
+/**
+ * The kinds of actors, and those of the entries at hand.
+ *
+ * @param {AuditData} data
+ * @returns {[string, string][]}
+ */
+function auditActors({ rows, actor }) {
+    const people = new Map((rows || []).filter((entry) => entry.actor).map((entry) => [entry.actor, entry.actorName || entry.actor]));
+    if (actor && !people.has(actor) && !(actor in actorKinds)) {
+        people.set(actor, actor);
+    }
+    return [["", "Everybody"], ...Object.entries(actorKinds), ...people];
 }
 
 /** @param {AuditEntry} entry */
@@ -86,16 +157,39 @@ function auditActor({ actorKind, actor, actorName }) {
 }
 
 /**
- * Which fields changed. That a webhook was enabled also shows in its reason, which only Contactbase writes.
+ * What changed: old and new values, the names of the other fields, and why. What the program itself did is folded.
  *
  * @param {AuditEntry} entry
  */
-function auditFields({ action, actorKind, fields }) {
-    if (action !== "updated" || !fields.includes("disabled")) {
-        return fields.join(", ");
+function auditDetails(entry) {
+    const { action, actorKind, fields, changes, count, reason } = entry;
+    const others = fields.filter((name) => !(name in changes) && name !== "disabledReason").join(", ");
+    const values = Object.entries(changes).map(([name, { old, new: present }]) => t.li(
+        null,
+        t.strong(null, name),
+        action === "updated" ? [" ", t.span({ className: "txt-hint" }, auditValue(old)), " → "] : ": ",
+        auditValue(present),
+    ));
+    const all = [
+        reason ? t.p(null, reason) : null,
+        count ? t.p(null, `${count.toLocaleString("en")} sent`) : null,
+        values.length ? t.ul({ className: "integrations-remarks" }, values) : null,
+        others ? t.p({ className: "txt-hint" }, others) : null,
+    ].filter(Boolean);
+    if (!all.length) {
+        return t.span({ className: "txt-hint" }, "–");
     }
-    const switched = fields.includes("disabledReason") ? (actorKind === "system" ? "disabled" : "enabled") : "enabled or disabled";
-    return [switched, ...fields.filter((name) => !name.startsWith("disabled"))].join(", ");
+    return actorKind === "system"
+        ? t.details({ className: "integrations-details" }, t.summary(null, reason || fields.join(", ") || "Details"), all)
+        : t.div(null, all);
+}
+
+/** @param {unknown} value */
+function auditValue(value) {
+    if (value === null || value === "" || Array.isArray(value) && !value.length) {
+        return "none";
+    }
+    return typeof value === "boolean" ? (value ? "yes" : "no") : Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /**
@@ -105,6 +199,22 @@ function auditFields({ action, actorKind, fields }) {
  */
 function auditRecord({ action, collection, record, recordName }) {
     const kind = action === "link_created" || action === "revoked" && collection === "tenant_members" ? "Portal link" : auditedKinds[collection] || collection;
-    const name = recordName ? t.span(null, recordName) : t.code({ className: "integrations-id" }, record);
+    const shown = recordName ? t.span(null, recordName) : t.code({ className: "integrations-id" }, record);
+    const address = auditAddress(action, collection, record);
+    const name = address && recordName ? t.a({ href: address }, shown) : shown;
     return t.div({ className: "integrations-named" }, t.span(null, kind), record ? name : null);
+}
+
+/**
+ * The page of a record, "" if it has none.
+ *
+ * @param {AuditAction} action
+ * @param {string} collection
+ * @param {string} record
+ */
+function auditAddress(action, collection, record) {
+    if (action === "imported" || action === "undone") {
+        return importPath(record);
+    }
+    return collection === "webhooks" ? `${integrationsPath}/webhooks/${record}/deliveries` : "";
 }

@@ -21,7 +21,7 @@ const unreadColumns = ["id", "createdAt", "updatedAt"];
 /** How often a page shows how far an import is, in milliseconds. */
 const stepTime = 500;
 
-/** @param {Import} shown */
+/** @param {Pick<Import, "status">} shown */
 const isBusy = ({ status }) => ["checking", "running", "undoing"].includes(status);
 
 /** @param {Import} shown */
@@ -68,8 +68,9 @@ function importPage(route) {
             () => data.shown && importEncodings(data.shown),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
-            () => data.shown && importNotes(data.shown),
+            () => data.shown && importFindings(data.shown, canCheck(data.shown) ? chooseCountry : null, canCheck(data.shown) ? (column, field) => chooseFieldOf(data, column, field) : null),
             () => data.shown && importRefusals(data.shown),
+            () => data.shown && importNotes(data.shown),
             () => (data.shown && canCheck(data.shown) ? importMapping(data) : null),
             () => (data.shown && canCheck(data.shown) ? importLeftOut(data) : null),
             () => (data.shown && canCheck(data.shown) ? importCheckButtons(data.shown, isChanged(data), act) : null),
@@ -95,6 +96,24 @@ function isChanged(data) {
     const { shown } = data;
     const checked = shown && [importChoices({ ...shown, country: data.country && shown.country }), shown.strict];
     return JSON.stringify(checked) !== JSON.stringify([importChoices(data), data.strict === "yes"]);
+}
+
+/** Leads to the field of the country. */
+function chooseCountry() {
+    /** @type {HTMLInputElement | null} */ (document.querySelector(".integrations-form input[name=country]"))?.focus();
+}
+
+/**
+ * Maps a column to a field, and leads to its choice.
+ *
+ * @param {ImportData} data
+ * @param {string} column
+ * @param {string} field
+ */
+function chooseFieldOf(data, column, field) {
+    const at = data.shown?.columns.indexOf(column) ?? -1;
+    data.mapping = data.mapping.map((old, place) => (place === at ? field : old));
+    /** @type {HTMLSelectElement | null} */ (document.querySelector(`select[aria-label=${CSS.escape(`Field for ${column}`)}]`))?.focus();
 }
 
 /**
@@ -170,6 +189,14 @@ function importProgress(shown) {
     if (status === "new") {
         return null;
     }
+    if (shown.undone) {
+        const { deleted, kept } = shown.undone;
+        return t.div(
+            { className: "integrations-import", "html-aria-live": "polite", "html-aria-busy": String(isBusy(shown)) },
+            t.progress({ max: Math.max(counts.created, 1), value: deleted + kept, ariaLabel: "Progress" }),
+            t.p(null, `${plural(deleted, "contact")} deleted, ${kept.toLocaleString("en")} kept`),
+        );
+    }
     const would = isOnlyChecked(status);
     return t.div(
         { className: "integrations-import", "html-aria-live": "polite", "html-aria-busy": String(isBusy(shown)) },
@@ -204,15 +231,17 @@ function importButton(text, onclick, style = "") {
  * @param {boolean} changed
  * @param {(action: "check" | "start" | "cancel") => unknown} act
  */
-function importButtons({ id, status, counts }, changed, act) {
-    const over = ["done", "cancelled", "dryRun"].includes(status);
+function importButtons(shown, changed, act) {
+    const { status, counts } = shown;
+    const over = ["done", "cancelled", "dryRun", "undoing", "undone"].includes(status);
     const rows = counts.created + counts.updated;
     return t.div(
         { className: "integrations-form-buttons" },
         status === "checked" && changed ? t.p({ "html-role": "status" }, "The choices below have changed. Check the import again.") : null,
         status === "checked" && !changed && rows ? importButton(`Import ${plural(rows, "row")}`, () => act("start")) : null,
         over || status === "new" ? null : importButton(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
-        over && counts.refused ? importButton("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {})), "secondary") : null,
+        importDownloads(shown),
+        ["done", "cancelled"].includes(status) && counts.created ? importButton("Undo", () => undoImport(shown), "secondary") : null,
     );
 }
 
@@ -238,7 +267,7 @@ function importCheckButtons(shown, changed, act) {
  * @param {Import} shown
  */
 function importRemarks({ encoding, encodings, headings, above, remarks }) {
-    const texts = remarks.map(({ text }) => text);
+    const texts = remarks.filter(({ field }) => !field).map(({ text }) => text);
     if (encoding && encoding !== "utf-8" && !encodings) {
         texts.unshift(`the file is read as ${encoding}`);
     }
@@ -309,7 +338,7 @@ function importRefusals({ refusals = [], counts }) {
                     null,
                     t.td({ "html-data-name": "Row" }, row.toLocaleString("en")),
                     t.td({ "html-data-name": "Field" }, field ? fieldTitle(field) : "–"),
-                    t.td({ "html-data-name": "Value" }, value ? t.code(null, value) : t.span({ className: "txt-hint" }, "empty")),
+                    t.td({ "html-data-name": "Value" }, value ? t.code(null, value) : t.span({ className: "txt-hint" }, field ? "empty" : "–")),
                     t.td({ "html-data-name": "Reason" }, message),
                 ))),
             ),

@@ -64,7 +64,7 @@ function importPath(id) {
 
 /** Asks for a file, and stores it. */
 function importContacts() {
-    const data = store({ tenant: onlyTenant(), sheet: "", headings: "", encoding: "" });
+    const data = store({ tenant: onlyTenant(), sheet: "", headings: "", encoding: "", name: "" });
     /** @type {HTMLInputElement | null} */
     let input = null;
     const id = fieldId();
@@ -74,15 +74,25 @@ function importContacts() {
         content: () => [
             tenantField(data),
             t.div(
-                { className: "integrations-field" },
+                {
+                    className: "integrations-field",
+                    ondragover: (event) => event.preventDefault(),
+                    ondrop: (event) => {
+                        event.preventDefault();
+                        if (input && event.dataTransfer?.files.length) {
+                            input.files = event.dataTransfer.files;
+                            data.name = input.files[0]?.name || "";
+                        }
+                    },
+                },
                 t.div(
                     { className: "field" },
                     t.label({ htmlFor: id }, "File"),
-                    t.input({ id, type: "file", multiple: true, accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
+                    t.input({ id, type: "file", multiple: true, onchange: (event) => (data.name = event.currentTarget.files?.[0]?.name || ""), accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB. You can choose several files of vCards."),
+                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB. You can drop it here, and choose several files of vCards."),
             ),
-            ...partFields(data),
+            () => partFields(data, data.name),
         ],
         run: async () => {
             await uploadFile(joinFiles([...(input?.files || [])]), chosenTenant(data), data);
@@ -140,15 +150,17 @@ const fileEncodings = ["", "utf-8", "utf-16le", "utf-16be", "windows-1250", "win
     "koi8-u", "ibm866", "shift_jis", "euc-jp", "iso-2022-jp", "euc-kr", "gbk", "gb18030", "big5"];
 
 /**
- * The fields for how a file is read.
+ * The fields for how a file is read: only those that it can have. None is asked for before there is a file.
  *
  * @param {FilePart} data
+ * @param {string} name of the file
  */
-function partFields(data) {
-    return [
-        textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }),
-        textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
-        selectField("Encoding", data, "encoding", () => fileEncodings.map((name) => [name, name || "Find it out"]), { help: "For CSV and vCards." }),
+function partFields(data, name) {
+    const isWorkbook = /\.xls\w$/i.test(name);
+    return !name ? [] : [
+        isWorkbook ? textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }) : null,
+        /\.vcf$/i.test(name) ? null : textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
+        isWorkbook ? null : selectField("Encoding", data, "encoding", () => fileEncodings.map((encoding) => [encoding, encoding || "Find it out"])),
     ];
 }
 
@@ -162,7 +174,7 @@ function readAgain({ id, tenant, encodings = [] }) {
     openForm({
         title: "Read the file again",
         submit: "Read again",
-        content: () => partFields(data),
+        content: () => partFields(data, uploadedFile?.file.name || ""),
         run: async () => {
             if (uploadedFile) {
                 await uploadFile(uploadedFile.file, tenant, data);

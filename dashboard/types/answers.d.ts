@@ -92,6 +92,9 @@ interface AuditEntry {
     record: string;
     recordName: string; // "" if it has none or is deleted
     fields: string[];
+    changes: Record<string, { old: unknown; new: unknown }>; // of fields that are no secret
+    count?: number; // of deliveries
+    reason?: string; // why the program did it
     created: string;
 }
 
@@ -296,6 +299,15 @@ interface Inspected {
 
 type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun" | "undoing" | "undone";
 
+type FindingKind =
+    | "invalid_email" | "invalid_phone" | "invalid_value" | "left_out" | "no_identity" | "shared_email" | "repeated_id" | "too_long" | "cells";
+
+/** What an undo of an import has deleted and kept. */
+interface UndoneImport {
+    deleted: number;
+    kept: number;
+}
+
 /** A sheet of contacts, and what becomes of it. */
 interface Import {
     id: string;
@@ -307,7 +319,9 @@ interface Import {
     headings: number; // the number of their row
     above: string[]; // the text of the rows above
     columns: string[];
-    remarks: { text: string; warning: boolean }[]; // about the file and its columns
+    remarks: { text: string; warning: boolean; column?: string; field?: string }[]; // about the file and its columns
+    findings: { kind: FindingKind; field?: string; count: number; rows: number[] }[]; // of the last check
+    undone?: UndoneImport; // by an undo
     mapping: string[];
     match: string;
     existing: string;
