@@ -24,7 +24,7 @@ func TestFirstCommands(t *testing.T) {
 	}
 	app := testkit.NewApp(t)
 	base := testkit.Serve(t, app)
-	key := testkit.Key(t, app, testkit.Tenant(t, app, "Acme"))
+	key := testkit.Key(t, app, testkit.Tenant(t, app, "Acme"), "contacts:read", "contacts:write", "contacts:delete")
 	for _, page := range []string{"introduction", "quick-start"} {
 		source, err := os.ReadFile(page + ".md")
 		if err != nil {

@@ -47,7 +47,7 @@ func TestExitCodes(t *testing.T) {
 		{"nobody", []string{"key", "create", "nobody"}},
 		{"nobody", []string{"key", "list", "--tenant", "nobody"}},
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
-		{"--permission must be contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
+		{"--permission must be contacts:read, contacts:write or contacts:delete", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
 		{"future", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},

@@ -25,7 +25,8 @@ func bindCredentials(app core.App) {
 	app.OnRecordUpdateRequest(credential.CollectionName).BindFunc(guardPermissions)
 }
 
-// guardPermissions keeps a portal link, which ends, from making a key that creates portal links.
+// guardPermissions keeps a portal link from granting permissions that no key has by default, and from changing a key
+// that has one: the key outlives the link.
 func guardPermissions(e *core.RecordRequestEvent) error {
 	if isLink(e.Auth) && (credential.IsGuarded(e.Record) || credential.IsGuarded(e.Record.Original())) {
 		return e.ForbiddenError(credential.ErrGuarded.Message, nil)

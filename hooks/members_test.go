@@ -116,6 +116,36 @@ func TestMembersManageTheirTenant(t *testing.T) {
 	d.expect(404, d.as(d.admin), "PATCH", recordsOf("webhooks")+"/"+d.acme.ids["webhooks"], `{"name":"x"}`)
 }
 
+// A portal link neither grants a permission that no key has by default, nor changes or rotates a key that has one. People
+// who have signed in do.
+func TestLinksMakeNoKeysThatDelete(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	path := recordsOf("api_keys")
+	plain := d.acme.ids["api_keys"]
+	guarded := testkit.Record(t, d.app, "api_keys", map[string]any{
+		"tenant": d.acme.tenant, "name": "guarded", "permissions": []string{"contacts:read", "contacts:delete"},
+	}).Id
+	body := `{"tenant":"` + d.acme.tenant + `","name":"x","permissions":["contacts:read","contacts:delete"]}`
+	rotate := "/api/integrations/keys/" + guarded + "/rotate"
+	link, admin := d.as(d.link), d.as(d.admin)
+	for _, request := range [][3]string{
+		{"POST", path, body}, {"PATCH", path + "/" + plain, `{"permissions":["contacts:delete"]}`},
+		{"PATCH", path + "/" + plain, `{"permissions+":"contacts:delete"}`},
+		{"PATCH", path + "/" + guarded, `{"name":"mine"}`}, {"PATCH", path + "/" + guarded, `{"permissions":["contacts:read"]}`},
+		{"PATCH", path + "/" + guarded, `{"revoked":"2026-01-01 00:00:00.000Z"}`}, {"POST", rotate, `{}`},
+	} {
+		d.expect(403, link, request[0], request[1], request[2])
+	}
+	d.expect(200, link, "PATCH", path+"/"+plain, `{"permissions":["contacts:write"]}`)
+	d.expect(404, d.as(d.viewer), "PATCH", path+"/"+guarded, `{"name":"mine"}`)
+	d.expect(200, admin, "PATCH", path+"/"+plain, `{"permissions":["contacts:write","contacts:delete"]}`)
+	d.expect(200, admin, "PATCH", path+"/"+guarded, `{"name":"theirs"}`)
+	d.expect(200, admin, "POST", path, body)
+	d.expect(200, admin, "POST", rotate, `{}`)
+	d.expect(204, link, "DELETE", path+"/"+guarded, "")
+}
+
 // Nobody gets a greater role or another tenant by themselves, and a link makes no permanent members.
 func TestMembersDoNotEscalate(t *testing.T) {
 	t.Parallel()

@@ -1,10 +1,12 @@
 package routes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -25,7 +27,7 @@ const (
 
 var itemsRule = fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
 
-// writeContacts creates and updates many contacts.
+// writeContacts creates, updates and deletes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
 	body, caller := e.Get(batchBodyKey).(batchBody), identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/batch", body.raw)
@@ -36,6 +38,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		err = request.refuse(e.App, err)
 	} else {
+		b.restrict(caller)
 		err = s.writeBatch(e, caller, request, b)
 	}
 	if errors.Is(err, errReplayed) {
@@ -63,7 +66,7 @@ func (s *server) writeBatch(
 	write := contact.Request{
 		Tenant: caller.TenantID,
 		Items:  b.items,
-		Check:  request.check(caller),
+		Check:  request.check(caller, b.needs...),
 		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
 			if b.results = results; b.atomic && contact.AnyFailed(results) {
 				return nil, b.failure()
@@ -76,8 +79,25 @@ func (s *server) writeBatch(
 
 type batch struct {
 	items   []contact.Item
-	atomic  bool // if one item fails, all fail
+	atomic  bool                    // if one item fails, all fail
+	needs   []credential.Permission // of the items that the caller may apply
 	results []contact.Result
+}
+
+// restrict makes the items fail that the caller's key does not permit. It has one of the permissions at least.
+func (b *batch) restrict(caller *credential.Identity) {
+	for i := range b.items {
+		item, needed, other := &b.items[i], credential.ContactsWrite, credential.ContactsDelete
+		if item.Action == contact.Delete {
+			needed, other = other, needed
+		}
+		if !caller.Allows(needed) {
+			item.Wrong, needed = cmp.Or(item.Wrong, lacks(needed)), other
+		}
+		if !slices.Contains(b.needs, needed) {
+			b.needs = append(b.needs, needed)
+		}
+	}
 }
 
 // parseBatch reads the body of a batch. An invalid item gets its own error.
@@ -117,7 +137,8 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 		}
 	}
 	fields, isObject := object["contact"].(map[string]any)
-	if !isObject {
+	_, hasID := object["id"]
+	if !isObject && (object["contact"] != nil || !hasID || object["action"] != string(contact.Delete)) {
 		return fault.InvalidField("contact", fault.CodeRequired, "must be an object with the fields of the contact")
 	}
 	var err error
@@ -136,37 +157,61 @@ func parseAction(object map[string]any, item *contact.Item) error {
 	action, _ := object["action"].(string)
 	item.Action = contact.Action(action)
 	id, hasID := object["id"]
-	match, hasMatch := object["match"]
+	_, hasMatch := object["match"]
+	byID, byMatch := false, false
 	switch item.Action {
 	case contact.Create:
 	case contact.Update:
-		key := contact.Key{Field: contact.ID}
-		if key.Value, _ = id.(string); key.Value == "" {
-			return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
-		}
-		item.Keys = []contact.Key{key}
+		byID = true
 	case contact.Upsert:
-		key := contact.Key{Field: contact.ExternalID}
-		if hasMatch {
-			key.Field, _ = match.(string)
-		}
-		if key.Field != contact.ExternalID && key.Field != contact.Email {
-			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
-		}
-		if key.Value, _ = item.Changes[key.Field].(string); key.Value == "" {
-			return fault.InvalidContact(fault.Fields{key.Field: {
-				Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it",
-			}})
-		}
-		item.Keys = []contact.Key{key}
+		byMatch = true
+	case contact.Delete:
+		byID, byMatch = hasID, !hasID
 	default:
-		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
+		return fault.New(fault.InvalidAction, "The action must be create, update, upsert or delete.")
 	}
-	if hasID && item.Action != contact.Update {
-		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update only")
+	switch {
+	case hasID && !byID:
+		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update or a delete only")
+	case hasMatch && !byMatch:
+		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert, or a delete without an id, only")
+	case hasID && item.Action == contact.Delete && len(item.Changes) > 0:
+		return fault.InvalidField("contact", fault.CodeInvalidValue, "is allowed for a delete without an id only")
+	case byID:
+		return findByID(id, item)
+	case byMatch:
+		return findByMatch(object, item)
+	default:
+		return nil
 	}
-	if hasMatch && item.Action != contact.Upsert {
-		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
+}
+
+func findByID(id any, item *contact.Item) error {
+	key := contact.Key{Field: contact.ID}
+	if key.Value, _ = id.(string); key.Value == "" {
+		return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
+	}
+	item.Keys = []contact.Key{key}
+	return nil
+}
+
+// findByMatch reads by which of its fields an item finds its contact. A deletion needs no other field.
+func findByMatch(object map[string]any, item *contact.Item) error {
+	key := contact.Key{Field: contact.ExternalID}
+	if match, sent := object["match"]; sent {
+		key.Field, _ = match.(string)
+	}
+	if key.Field != contact.ExternalID && key.Field != contact.Email {
+		return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
+	}
+	if key.Value, _ = item.Changes[key.Field].(string); key.Value == "" {
+		return fault.InvalidContact(fault.Fields{key.Field: {
+			Code: fault.CodeRequired, Message: "is required, because the " + string(item.Action) + " finds contacts by it",
+		}})
+	}
+	item.Keys = []contact.Key{key}
+	if item.Action == contact.Delete {
+		item.Changes, item.Sole = nil, true
 	}
 	return nil
 }
@@ -210,7 +255,7 @@ func (b *batch) outline() []itemOutline {
 	outlines := make([]itemOutline, len(b.results))
 	for i, r := range b.results {
 		outlines[i] = itemOutline{Index: i, Status: r.Status, Error: r.Wrong}
-		if r.Contact != nil {
+		if hasContact(r) {
 			outlines[i].ID = r.Contact.ID
 		}
 	}
@@ -243,13 +288,22 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	return e.Blob(r.answer.Status, "application/json", body)
 }
 
+var batchStatuses = []contact.Status{
+	contact.Created, contact.Updated, contact.Deleted, contact.Unchanged, contact.Failed,
+}
+
+// hasContact reports whether the response has the contact of an item: one that is still there, and that it was about.
+func hasContact(r contact.Result) bool {
+	return r.Contact != nil && r.Wrong == nil && r.Status != contact.Deleted
+}
+
 func (b *batch) body() (_ []byte, err error) {
 	counts := map[contact.Status]int{}
 	for _, r := range b.results {
 		counts[r.Status]++
 	}
 	body := append(make([]byte, 0, 128+384*len(b.results)), `{"data":{`...)
-	for _, status := range []contact.Status{contact.Created, contact.Updated, contact.Unchanged, contact.Failed} {
+	for _, status := range batchStatuses {
 		body = strconv.AppendInt(append(body, `"`+string(status)+`":`...), int64(counts[status]), 10)
 		body = append(body, ',')
 	}
@@ -260,7 +314,7 @@ func (b *batch) body() (_ []byte, err error) {
 		}
 		body = strconv.AppendInt(append(body, `{"index":`...), int64(i), 10)
 		body = append(body, `,"status":"`+string(r.Status)+`"`...)
-		if r.Contact != nil {
+		if hasContact(r) {
 			if body, err = r.Contact.AppendJSON(append(body, `,"contact":`...)); err != nil {
 				return nil, err
 			}

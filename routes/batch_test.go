@@ -126,6 +126,9 @@ func TestBatchWithUnreadableItems(t *testing.T) {
 		{item("remove", "", `"name":"X"`), "failed invalid_action"},
 		{item("create", `"note":1,`, `"name":"X"`), "failed validation_failed note unknown_field"},
 		{`{"action":"create"}`, "failed validation_failed contact required"},
+		{`{"action":"delete","id":"x","contact":7}`, "failed validation_failed contact required"},
+		{`{"action":"delete","id":7}`, "failed validation_failed id required"},
+		{`{"action":"delete","match":"phone","contact":{"phone":"+49301"}}`, "failed validation_failed match invalid_value"},
 		{`7`, "failed validation_failed"},
 	}
 	var items, want []string

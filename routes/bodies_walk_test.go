@@ -65,8 +65,9 @@ func tableRoutes(t *testing.T, file, function string) (rows []door, superusers [
 	return rows, superusers
 }
 
-// ignoresBody has the routes that only superusers may call and that read no body. Of members, all bodies are read.
+// ignoresBody has the routes of keys and superusers that read no body. Of members, all bodies are read.
 var ignoresBody = map[string]bool{
+	"DELETE /contacts/{id}":             true,
 	"DELETE /tenants/{id}/portal-links": true,
 }
 
@@ -78,6 +79,9 @@ func doors(t *testing.T, f *fixture, superuser string) (found []door) {
 	api, _ := tableRoutes(t, "routes.go", "apiRoutes")
 	key := testkit.Key(t, f.App, f.tenant)
 	for _, d := range api {
+		if ignoresBody[d.method+" "+d.path] {
+			continue
+		}
 		found = append(found, door{d.method, "/api/ext/v1" + filled.Replace(d.path), "X-API-Key", key, false, false})
 	}
 	found = append(found, door{"POST", "/mcp", "X-API-Key", key, false, false})

@@ -160,7 +160,7 @@ func (s *server) create(
 	write := contact.Request{
 		Tenant: caller.TenantID,
 		Items:  []contact.Item{{Action: contact.Create, Changes: changes}},
-		Check:  request.check(caller),
+		Check:  request.check(caller, credential.ContactsWrite),
 		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
 			if err := results[0].Err(); err != nil {
 				return nil, err
@@ -189,7 +189,7 @@ func (r *idempotentRequest) rememberContact(
 
 func (s *server) updateContact(e *core.RequestEvent) error {
 	caller := identity(e)
-	check := func(tx sqlite.Reader) error { return confirm(tx, caller) }
+	check := func(tx sqlite.Reader) error { return confirm(tx, caller, credential.ContactsWrite) }
 	return updateOne(e, caller.TenantID, apiPrefix, check)
 }
 
@@ -226,10 +226,26 @@ func locate(e *core.RequestEvent, prefix, id, found string) {
 	}
 }
 
-// writeOne writes a change of a contact for the caller.
-func writeOne(e *core.RequestEvent, item contact.Item) (result contact.Result, err error) {
+func (s *server) deleteContact(e *core.RequestEvent) error {
 	caller := identity(e)
-	return commitOne(e, caller.TenantID, item, func(tx sqlite.Reader) error { return confirm(tx, caller) })
+	check := func(tx sqlite.Reader) error { return confirm(tx, caller, credential.ContactsDelete) }
+	return deleteOne(e, caller.TenantID, apiPrefix, check)
+}
+
+// deleteOne deletes the contact of a tenant that the path names, below the prefix. The id of one that was merged does
+// not delete the one that remains.
+func deleteOne(e *core.RequestEvent, tenantID, prefix string, check func(tx sqlite.Reader) error) error {
+	id := e.Request.PathValue("id")
+	deleted, err := commitOne(e, tenantID, contact.Item{
+		Action: contact.Delete, Keys: []contact.Key{{Field: contact.ID, Value: id}}, Matches: ifMatch(e.Request.Header),
+	}, check)
+	if errors.Is(err, contact.ErrMerged) {
+		locate(e, prefix, id, deleted.Contact.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return e.NoContent(http.StatusNoContent)
 }
 
 // commitOne writes a change of a contact of a tenant, if check allows it.
@@ -269,10 +285,11 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 		return err
 	}
 	externalID, _ := changes[contact.ExternalID].(string)
-	written, err := writeOne(e, contact.Item{
+	caller := identity(e)
+	written, err := commitOne(e, caller.TenantID, contact.Item{
 		Action: contact.Upsert, Keys: []contact.Key{{Field: contact.ExternalID, Value: externalID}},
 		Changes: changes, Matches: expectation(e.Request.Header),
-	})
+	}, func(tx sqlite.Reader) error { return confirm(tx, caller, credential.ContactsWrite) })
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (s *server) mergeOnce(
 		return err
 	}
 	defer end()
-	return m.run(e, request.check(caller), func(tx core.App) error {
+	return m.run(e, request.check(caller, credential.ContactsWrite), func(tx core.App) error {
 		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 			return request.rememberContact(tx, http.StatusOK, m.merged)
 		})

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -194,8 +195,9 @@ func identity(e *core.RequestEvent) *credential.Identity {
 	return e.Get(identityKey).(*credential.Identity)
 }
 
-// authorize checks, in this order, the key, the tenant's API access and the permission. The limit comes next.
-func (s *server) authorize(permission credential.Permission) *hook.Handler[*core.RequestEvent] {
+// authorize checks, in this order, the key, the tenant's API access, and that the key has one of the permissions. The
+// limit comes next.
+func (s *server) authorize(permissions ...credential.Permission) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: authorizeMiddlewareID,
 		Func: func(e *core.RequestEvent) error {
@@ -209,7 +211,7 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 				actor.Kind = audit.MCP
 			}
 			e.App = audit.As(e.App, actor)
-			if err := permit(found, permission); err != nil {
+			if err := permit(found, permissions...); err != nil {
 				return err
 			}
 			return e.Next()
@@ -233,28 +235,35 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// permit checks the tenant's API access and the key's permission. The tenant must be writable or readable.
-func permit(caller *credential.Identity, permission credential.Permission) error {
+// permit checks the tenant's API access, and that the key has one of the permissions. The tenant must be readable, or
+// writable to do anything else than read.
+func permit(caller *credential.Identity, permissions ...credential.Permission) error {
 	if !caller.APIEnabled {
 		return tenant.ErrNotEnabled
 	}
-	if !caller.Allows(permission) {
-		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
+	if !slices.ContainsFunc(permissions, caller.Allows) {
+		return lacks(permissions[0])
 	}
-	if permission == credential.ContactsWrite {
-		return caller.State.Writable()
+	if slices.Contains(permissions, credential.ContactsRead) {
+		return caller.State.Readable()
 	}
-	return caller.State.Readable()
+	return caller.State.Writable()
+}
+
+func lacks(permission credential.Permission) *fault.Error {
+	return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
 }
 
 // confirm repeats the checks of authorize in a writing transaction: the key or its tenant may have ended while
-// the request waited.
-func confirm(tx sqlite.Reader, caller *credential.Identity) error {
+// the request waited. The key must have all of the permissions.
+func confirm(tx sqlite.Reader, caller *credential.Identity, permissions ...credential.Permission) error {
 	present, err := caller.Confirm(tx, time.Now())
-	if err != nil {
-		return err
+	for _, permission := range permissions {
+		if err == nil {
+			err = permit(present, permission)
+		}
 	}
-	return permit(present, credential.ContactsWrite)
+	return err
 }
 
 func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error) {

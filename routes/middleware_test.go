@@ -200,8 +200,8 @@ func TestErrorsOfTheRouter(t *testing.T) {
 		status       int
 		code, allow  string
 	}{
-		{"DELETE", contactsPath + "/x", "", nil, 405, "method_not_allowed", "GET, HEAD, PATCH"},
-		{"PUT", contactsPath + "/x", "", nil, 405, "method_not_allowed", "GET, HEAD, PATCH"},
+		{"DELETE", contactsPath + "/x", "", nil, 403, "insufficient_permission", ""},
+		{"PUT", contactsPath + "/x", "", nil, 405, "method_not_allowed", "DELETE, GET, HEAD, PATCH"},
 		{"DELETE", contactsPath, "", nil, 405, "method_not_allowed", "GET, HEAD, POST"},
 		{"OPTIONS", contactsPath, "", []string{"Origin", "https://evil.example", "Access-Control-Request-Method", "GET"}, 405, "method_not_allowed", "GET, HEAD, POST"},
 		{"TRACE", contactsPath, "", []string{"Origin", "https://evil.example"}, 405, "method_not_allowed", "GET, HEAD, POST"},

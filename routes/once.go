@@ -102,10 +102,13 @@ func (r *idempotentRequest) findSigned(tx sqlite.Reader) (*idempotency.Answer, e
 	return answer, err
 }
 
-// check returns the check of a write: that its caller may still write, and that the request has not been answered.
-func (r *idempotentRequest) check(caller *credential.Identity) func(tx sqlite.Reader) error {
+// check returns the check of a write: that its caller still has the permissions, and that the request has not been
+// answered.
+func (r *idempotentRequest) check(
+	caller *credential.Identity, permissions ...credential.Permission,
+) func(tx sqlite.Reader) error {
 	return func(tx sqlite.Reader) error {
-		if err := confirm(tx, caller); err != nil {
+		if err := confirm(tx, caller, permissions...); err != nil {
 			return err
 		}
 		return r.find(tx)

@@ -119,16 +119,19 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 
 // apiRoutes are the routes of integrators.
 func (s *server) apiRoutes() []route.Route {
-	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead),
-		s.authorize(credential.ContactsWrite), s.countRequest()
-	read, write := route.Middlewares{mayRead, counted, s.keyReads()}, route.Middlewares{mayWrite, counted}
+	counted, mayRead := s.countRequest(), s.authorize(credential.ContactsRead)
+	read := route.Middlewares{mayRead, counted, s.keyReads()}
+	write := route.Middlewares{s.authorize(credential.ContactsWrite), counted}
+	remove := route.Middlewares{s.authorize(credential.ContactsDelete), counted}
+	batch := route.Middlewares{s.authorize(credential.ContactsWrite, credential.ContactsDelete), s.countBatch()}
 	return []route.Route{
 		route.New("GET", "/contacts", s.listContacts, read),
 		route.New("POST", "/contacts", s.createContact, write),
 		route.New("GET", "/contacts/count", s.countContacts, read),
 		route.New("GET", "/contacts/{id}", s.readContact, read),
 		route.New("PATCH", "/contacts/{id}", s.updateContact, write),
-		route.New("POST", "/contacts/batch", s.writeContacts, route.Middlewares{mayWrite, s.countBatch()}),
+		route.New("DELETE", "/contacts/{id}", s.deleteContact, remove),
+		route.New("POST", "/contacts/batch", s.writeContacts, batch),
 		route.New("POST", "/contacts/{id}/merge", route.WithCurrentFields(s.mergeContacts), write),
 		route.New("PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write),
 		// it waits for events, and reads in between

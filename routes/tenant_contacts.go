@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"errors"
-	"net/http"
 	"net/url"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -79,17 +77,7 @@ func deleteTenantContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	deleted, err := commitOne(e, owner, contact.Item{
-		Action: contact.Delete, Keys: []contact.Key{{Field: contact.ID, Value: e.Request.PathValue("id")}},
-		Matches: ifMatch(e.Request.Header),
-	}, unchecked)
-	if errors.Is(err, contact.ErrMerged) {
-		locate(e, adminPrefix, e.Request.PathValue("id"), deleted.Contact.ID)
-	}
-	if err != nil {
-		return err
-	}
-	return e.NoContent(http.StatusNoContent)
+	return deleteOne(e, owner, adminPrefix, unchecked)
 }
 
 // unchecked is the check of writes by superusers and members, whom the scope of the route has admitted.

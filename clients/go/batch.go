@@ -14,15 +14,16 @@ const (
 	ActionCreate Action = "create" // creates a contact
 	ActionUpdate Action = "update" // updates the contact with the ID
 	ActionUpsert Action = "upsert" // updates the contact that Match finds, or creates one
+	ActionDelete Action = "delete" // deletes the contact with the ID, or without an ID the one that Match finds
 )
 
-// Match selects how an upsert finds its contact.
+// Match selects how an upsert or a deletion finds its contact, by its value in the fields.
 type Match string
 
 // The ways to find a contact.
 const (
 	MatchExternalID Match = "externalId" // the default
-	MatchEmail      Match = "email"      // the oldest, if several share it
+	MatchEmail      Match = "email"      // the oldest, if several share it; a deletion then fails with CodeAmbiguous
 )
 
 // Batch is 1 to 1,000 items to write in order, in one transaction.
@@ -33,18 +34,19 @@ type Batch struct {
 	Atomic bool
 }
 
-// BatchItem is a contact to write.
+// BatchItem is a contact to write or delete.
 type BatchItem struct {
 	Action  Action
-	ID      string // of the contact, with ActionUpdate
-	Match   Match  // with ActionUpsert
-	Contact Fields
+	ID      string // of the contact, with ActionUpdate or ActionDelete
+	Match   Match  // with ActionUpsert, or ActionDelete without an ID
+	Contact Fields // empty to delete by ID
 }
 
 // BatchOutcome is the result of a batch.
 type BatchOutcome struct {
 	Created   int
 	Updated   int
+	Deleted   int
 	Unchanged int
 	Failed    int
 	Results   []BatchResult // one for each item, in order
@@ -53,8 +55,8 @@ type BatchOutcome struct {
 // BatchResult is the result of an item.
 type BatchResult struct {
 	Index   int
-	Status  string      // created, updated, unchanged or failed
-	Contact *Contact    // nil if it failed
+	Status  string      // created, updated, deleted, unchanged or failed
+	Contact *Contact    // nil if it was deleted or failed
 	Error   *BatchError // nil unless it failed
 }
 
@@ -77,7 +79,7 @@ func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOpt
 		return BatchOutcome{}, err
 	}
 	return BatchOutcome{
-		Created: answer.Data.Created, Updated: answer.Data.Updated,
+		Created: answer.Data.Created, Updated: answer.Data.Updated, Deleted: answer.Data.Deleted,
 		Unchanged: answer.Data.Unchanged, Failed: answer.Data.Failed,
 		Results: batchResults(answer.Data.Results),
 	}, nil
@@ -86,9 +88,8 @@ func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOpt
 func (b Batch) request() api.BatchRequest {
 	request := api.BatchRequest{Items: make([]api.BatchItem, len(b.Items)), Atomic: &b.Atomic}
 	for i, item := range b.Items {
-		request.Items[i] = api.BatchItem{
-			Action: api.BatchAction(item.Action), Id: orNull(item.ID), Contact: item.Contact.input(),
-		}
+		contact := item.Contact.input()
+		request.Items[i] = api.BatchItem{Action: api.BatchAction(item.Action), Id: orNull(item.ID), Contact: &contact}
 		if item.Match != "" {
 			match := api.BatchMatch(item.Match)
 			request.Items[i].Match = &match

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,12 +152,19 @@ func TestCalls(t *testing.T) {
 			return err
 		}, "POST", "/x1/merge", `{"dryRun":false,"fields":{"email":"x2"},"from":["x2"]}`, nil},
 		{func(c *contactbase.Contacts) error {
+			return c.Delete(t.Context(), "a/b", contactbase.IfMatch(`"v1"`))
+		}, "DELETE", "/a%2Fb", "", map[string]string{"If-Match": `"v1"`, "Idempotency-Key": ""}},
+		{func(c *contactbase.Contacts) error {
 			_, err := c.Batch(t.Context(), batch)
 			return err
 		}, "POST", "/batch", `{"atomic":true,"items":[{"action":"update","contact":` + written +
 			`,"id":"x1"},{"action":"upsert","contact":{},"match":"email"}]}`, nil},
 	} {
-		client, n := newClient(t, answer(http.StatusOK, `{"data":{"id":"x1","results":[]}}`))
+		status := http.StatusOK
+		if c.method == http.MethodDelete {
+			status = http.StatusNoContent
+		}
+		client, n := newClient(t, answer(status, `{"data":{"id":"x1","results":[]}}`))
 		if err := c.call(client.Contacts); err != nil {
 			t.Error(err)
 			continue
@@ -176,6 +184,31 @@ func (s sent) check(t *testing.T, line, body string, header map[string]string) {
 	for name, want := range header {
 		if got := s.Header.Get(name); got != want {
 			t.Errorf("%s has %s %q, want %q", line, name, got, want)
+		}
+	}
+}
+
+// A deletion that may have been applied has succeeded if a retry does not find the contact.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	gone, done := refusal(http.StatusNotFound, "not_found"), answer(http.StatusNoContent, "")
+	for name, c := range map[string]struct {
+		answers []func() (*http.Response, error)
+		code    string
+	}{
+		"at once":             {[]func() (*http.Response, error){done}, ""},
+		"unknown":             {[]func() (*http.Response, error){gone}, "not_found"},
+		"merged":              {[]func() (*http.Response, error){refusal(http.StatusConflict, "merged_contact")}, contactbase.CodeMergedContact},
+		"limited, unknown":    {[]func() (*http.Response, error){refusal(http.StatusTooManyRequests, "rate_limited"), gone}, "not_found"},
+		"interrupted, gone":   {[]func() (*http.Response, error){failure(syscall.ECONNRESET), gone}, ""},
+		"unreplicated, gone":  {[]func() (*http.Response, error){refusal(http.StatusServiceUnavailable, "unreplicated"), gone}, ""},
+		"interrupted, merged": {[]func() (*http.Response, error){failure(syscall.ECONNRESET), refusal(http.StatusConflict, "merged_contact")}, "merged_contact"},
+	} {
+		client, _ := newClient(t, c.answers...)
+		err := client.Contacts.Delete(t.Context(), "x1")
+		var refused *contactbase.Error
+		if errors.As(err, &refused); c.code == "" && err != nil || c.code != "" && (refused == nil || refused.Code != c.code) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

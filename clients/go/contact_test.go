@@ -64,11 +64,11 @@ func TestFields(t *testing.T) {
 
 func TestBatchResults(t *testing.T) {
 	t.Parallel()
-	client, _ := newClient(t, answer(http.StatusOK, `{"data":{"created":1,"updated":2,"unchanged":3,"failed":4,"results":[
+	client, _ := newClient(t, answer(http.StatusOK, `{"data":{"created":1,"updated":2,"deleted":5,"unchanged":3,"failed":4,"results":[
 		{"index":0,"status":"created","contact":`+adaJSON+`},
 		{"index":1,"status":"failed","error":{"code":"validation_failed","message":"No.","fields":{"email":{"code":"invalid_email","message":"is none"}}}}]}}`))
 	got, err := client.Contacts.Batch(t.Context(), contactbase.Batch{})
-	if err != nil || got.Created != 1 || got.Updated != 2 || got.Unchanged != 3 || got.Failed != 4 || len(got.Results) != 2 {
+	if err != nil || got.Created != 1 || got.Updated != 2 || got.Deleted != 5 || got.Unchanged != 3 || got.Failed != 4 || len(got.Results) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if first := got.Results[0]; first.Status != "created" || first.Contact.Name != "Ada Lovelace" || first.Error != nil {

@@ -2,6 +2,7 @@ package contactbase
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"contactbase/clients/go/internal/api"
@@ -32,6 +33,18 @@ func (c *Contacts) Upsert(
 	ctx context.Context, externalID string, fields Fields, options ...RequestOption,
 ) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.UpsertContact(ctx, externalID, nil, fields.input(), edit(options...))))
+}
+
+// Delete deletes the contact with the ID. The key needs the permission contacts:delete.
+func (c *Contacts) Delete(ctx context.Context, id string, options ...RequestOption) error {
+	answer, err := c.api.DeleteContact(ctx, id, nil, edit(options...))
+	if err != nil {
+		return fmt.Errorf("contactbase: %w", err)
+	}
+	if answer.StatusCode != http.StatusNoContent {
+		return errorOf(answer)
+	}
+	return nil
 }
 
 // Merge says how contacts are merged into another one.

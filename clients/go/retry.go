@@ -32,8 +32,13 @@ func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodPost && request.Header.Get("Idempotency-Key") == "" {
 		request.Header.Set("Idempotency-Key", rand.Text())
 	}
+	unsure := false // whether an attempt may have been applied
 	for try := 0; ; try++ {
 		answer, err := r.send(request)
+		if unsure && request.Method == http.MethodDelete && err == nil && answer.StatusCode == http.StatusNotFound {
+			answer.StatusCode = http.StatusNoContent // an earlier attempt has deleted it
+		}
+		unsure = unsure || err != nil || answer.StatusCode >= http.StatusInternalServerError
 		if try >= r.maxRetries || !repeatable(request, answer, err) {
 			return answer, err
 		}

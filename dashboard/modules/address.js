@@ -24,7 +24,8 @@ function shellQuote(text) {
 const sampleContact = { name: "Ada Lovelace", email: "ada@example.com", phone: "+44 20 7946 0001" };
 
 /**
- * A first call that works as pasted: it writes where the key may, and otherwise reads, or creates a portal link.
+ * A first call that works as pasted: it writes where the key may, and otherwise reads, or creates a portal link. A key that only
+ * deletes needs the ID of a contact.
  *
  * @param {string} key
  * @param {Permission[]} [permissions]
@@ -32,12 +33,15 @@ const sampleContact = { name: "Ada Lovelace", email: "ada@example.com", phone: "
  */
 function keyCurl(key, permissions = [], tenant = "") {
     const contacts = siteAddress() + "/api/ext/v1/contacts";
-    const mayWrite = !permissions.length || permissions.includes("contacts:write");
+    const may = (/** @type {Permission} */ permission) => (permissions.length ? permissions : defaultPermissions).includes(permission);
     const credential = `-H ${shellQuote("X-API-Key: " + key)}`;
     if (permissions.length && permissions.every((permission) => permission.startsWith("portal:"))) {
         return `curl -sS ${credential} -X POST ${shellQuote(siteAddress() + "/api/integrations/tenants/" + tenant + "/portal-link")}`;
     }
-    if (!mayWrite) {
+    if (!may("contacts:write") && !may("contacts:read")) {
+        return `curl -sS -X DELETE ${credential} ${contacts}/CONTACT-ID`;
+    }
+    if (!may("contacts:write")) {
         return `curl -sS ${credential} ${shellQuote(contacts + "?limit=10")}`;
     }
     return `curl -sS ${credential} -H 'Content-Type: application/json' -d ${shellQuote(JSON.stringify(sampleContact))} ${contacts}`;

@@ -1,13 +1,13 @@
 // API keys: list, create, rotate, revoke.
 
 /** @type {Record<Permission, string>} */
-const permissionNames = { "contacts:read": "Read", "contacts:write": "Write", "portal:link": "Portal links", "portal:link-admin": "Portal links of admins" };
+const permissionNames = { "contacts:read": "Read", "contacts:write": "Write", "contacts:delete": "Delete", "portal:link": "Portal links", "portal:link-admin": "Portal links of admins" };
 
 /** @type {Permission[]} */
 const defaultPermissions = ["contacts:read", "contacts:write"];
 
 /**
- * The permissions that somebody may grant: a portal link, which ends, makes no key that creates portal links.
+ * The permissions that somebody may grant: a portal link, which ends, makes no key that deletes contacts or creates portal links.
  *
  * @returns {[Permission, string][]}
  */
@@ -16,6 +16,7 @@ function grantedPermissions() {
         ["contacts:read", "Read contacts"],
         ["contacts:write", "Create and update contacts"],
         ...(member()?.link ? [] : /** @type {[Permission, string][]} */ ([
+            ["contacts:delete", "Delete contacts"],
             ["portal:link", "Create portal links of viewers"],
             ["portal:link-admin", "Create portal links of viewers and admins"],
         ])),
@@ -89,14 +90,11 @@ function keysPage(route) {
     });
 }
 
-/**
- * No permission chosen means reading and writing contacts.
- *
- * @param {Permission[]} permissions
- */
+/** @param {Permission[]} permissions */
 function permissionLabel(permissions) {
     const chosen = permissions?.length ? permissions : defaultPermissions;
-    return chosen.map((permission, index) => (index ? permissionNames[permission].toLowerCase() : permissionNames[permission])).join(", ").replace("Read, write", "Read and write");
+    const names = chosen.map((permission, i) => (i ? permissionNames[permission].toLowerCase() : permissionNames[permission]));
+    return new Intl.ListFormat("en-GB").format(names);
 }
 
 /** @param {ApiKey} key */

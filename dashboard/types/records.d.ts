@@ -39,7 +39,7 @@ interface OfTenant {
     expand?: { tenant?: Tenant };
 }
 
-type Permission = "contacts:read" | "contacts:write" | "portal:link" | "portal:link-admin";
+type Permission = "contacts:read" | "contacts:write" | "contacts:delete" | "portal:link" | "portal:link-admin";
 
 interface ApiKey extends OfTenant {
     id: string;

@@ -29,6 +29,10 @@ fmt.Println(count.N, count.More)`,
 	"getContact":    goReturns(`client.Contacts.Get(ctx, {id})`),
 	"updateContact": goReturns(`client.Contacts.Update(ctx, {id}, {fields})`),
 	"upsertContact": goReturns(`client.Contacts.Upsert(ctx, {externalId}, {fields})`),
+	"deleteContact": `
+if err := client.Contacts.Delete(ctx, {id}); err != nil {
+	return err
+}`,
 	"mergeContacts": goReturns(`client.Contacts.Merge(ctx, {id}, {fields})`),
 	"writeContacts": `
 outcome, err := client.Contacts.Batch(ctx, contactbase.Batch{Items: []contactbase.BatchItem{{batch}}}, ` +
@@ -153,6 +157,10 @@ func goBatch(body node) string {
 		}
 		if match := item.get("match"); match.has() {
 			out.WriteString(", Match: contactbase.Match" + title(match.text()))
+		}
+		if !item.get("contact").has() {
+			out.WriteString("},")
+			continue
 		}
 		fields := strings.NewReplacer("{\n\t", "{", ",\n\t", ", ", ",\n}", "}").Replace(goFields(item.get("contact")))
 		out.WriteString(", Contact: " + fields + "},")

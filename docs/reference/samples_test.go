@@ -288,7 +288,7 @@ func TestProperty(t *testing.T) {
 		t.Errorf("the items of a batch are %+v", batch)
 	}
 	action := batch.Properties[0]
-	if action.Name != "action" || !action.Required || !slices.Equal(action.Values, []string{"create", "update", "upsert"}) {
+	if action.Name != "action" || !action.Required || !slices.Equal(action.Values, []string{"create", "update", "upsert", "delete"}) {
 		t.Errorf("the action of an item is %+v", action)
 	}
 	if fields := batch.Properties[3]; fields.Name != "contact" || len(fields.Properties) < 5 || fields.Properties[1].Type != "email or null" {

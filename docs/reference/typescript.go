@@ -19,6 +19,7 @@ console.log(count, more);`,
 	"getContact":    tsReturns(`client.contacts.get({id})`),
 	"updateContact": tsReturns(`client.contacts.update({id}, {fields})`),
 	"upsertContact": tsReturns(`client.contacts.upsert({externalId}, {fields})`),
+	"deleteContact": "\nawait client.contacts.delete({id});",
 	"mergeContacts": tsReturns(`client.contacts.merge({id}, {fields})`),
 	"writeContacts": `
 const { results } = await client.contacts.batch({fields}, { idempotencyKey: {Idempotency-Key} });

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"cmp"
 	"maps"
 
 	"contactbase/internal/contact/search"
@@ -75,6 +76,32 @@ func (f *finder) findStored(key Key) (*Contact, error) {
 		f.ahead[key] = found
 	}
 	return found, nil
+}
+
+// findsOthers reports whether a key finds other contacts than the one that it has found first. Many items may ask, so
+// it passes over each contact that an item has changed once for each found one.
+func (f *finder) findsOthers(key Key, found *Contact) (bool, error) {
+	key = key.folded()
+	if !key.isShared() {
+		return false, nil
+	}
+	for _, made := range f.made.shared[key] {
+		if made.ID != found.ID {
+			return true, nil
+		}
+	}
+	first, err := f.findStored(key)
+	if err != nil || first == nil || first.ID != found.ID {
+		return first != nil, err
+	}
+	behind := Key{"behind", found.ID}
+	for {
+		other, err := f.read(key, cmp.Or(f.passed[behind], found.ID))
+		if err != nil || other == nil || !f.made.has(other.ID) {
+			return other != nil, err
+		}
+		f.pass(behind, other.ID)
+	}
 }
 
 func (f *finder) pass(key Key, id string) {

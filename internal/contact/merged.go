@@ -13,7 +13,7 @@ import (
 // looked up only where none does.
 
 // ErrMerged means that the contact to delete was merged into another one, which the caller does not mean.
-var ErrMerged = fault.New(fault.NotFound,
+var ErrMerged = fault.New(fault.MergedContact,
 	"This contact was merged into another one and is deleted already. To delete that one, use its own ID.")
 
 // leadBy has the condition on the rows m of `_mergedContacts` that have a key, by the key's field.

@@ -45,6 +45,7 @@ type Item struct {
 	Changes Changes             // what to write
 	New     Changes             // what an Upsert writes to a new contact; nil for Changes
 	Fill    bool                // whether Changes are written only to fields of an existing contact that have no value
+	Sole    bool                // whether a Delete fails with ErrAmbiguous if the key finds several contacts
 	Matches func(*Contact) bool // reports whether the contact, nil if there is none, is as the caller expects; nil for any
 	Wrong   *fault.Error        // why the item is invalid; nil if it is valid
 }
@@ -84,7 +85,7 @@ const (
 // Result is the result of an item.
 type Result struct {
 	Status Status
-	// after the item, for Deleted before it; nil if the item failed, unless Matches did not hold for it
+	// after the item, for Deleted before it; nil if the item failed, unless with ErrPreconditionFailed or ErrMerged
 	Contact *Contact
 	Wrong   *fault.Error // why the item failed; nil if it did not
 }
@@ -108,6 +109,10 @@ func AnyFailed(results []Result) bool {
 // exists although they expect that it does not, or the reverse.
 var ErrPreconditionFailed = fault.New(fault.PreconditionFailed,
 	"The contact does not match If-Match or If-None-Match. Read it again.")
+
+// ErrAmbiguous means that several contacts have the email address by which one was to be deleted.
+var ErrAmbiguous = fault.New(fault.Ambiguous,
+	"Several contacts have this email address, so none was deleted. Delete by ID or externalId.")
 
 // plan decides what items do to the contacts of a tenant. It reads, and writes nothing. A later item sees what
 // earlier ones have made.
@@ -170,8 +175,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 	case item.Action == Delete && followed:
 		return Result{Status: Failed, Contact: found, Wrong: ErrMerged}, nil
 	case item.Action == Delete:
-		p.delete(&change{item: index, before: found})
-		return Result{Status: Deleted, Contact: found}, nil
+		return p.deletion(index, item, found)
 	}
 	c := &change{item: index, before: found, sets: item.Changes, now: time.Now()}
 	switch {
@@ -189,6 +193,17 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 		return failed(fault.InvalidContact(wrong)), nil
 	}
 	return p.decide(c)
+}
+
+// deletion decides on the deletion of the contact that the item has found.
+func (p *plan) deletion(index int, item *Item, found *Contact) (Result, error) {
+	if item.Sole {
+		if others, err := p.findsOthers(item.Keys[0], found); err != nil || others {
+			return failed(ErrAmbiguous), err
+		}
+	}
+	p.delete(&change{item: index, before: found})
+	return Result{Status: Deleted, Contact: found}, nil
 }
 
 func (p *plan) delete(c *change) {

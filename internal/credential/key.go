@@ -16,15 +16,16 @@ type Permission string
 
 // The permissions of a key. A key that names none reads and writes contacts.
 const (
-	ContactsRead  Permission = "contacts:read"
-	ContactsWrite Permission = "contacts:write"
+	ContactsRead   Permission = "contacts:read"
+	ContactsWrite  Permission = "contacts:write"
+	ContactsDelete Permission = "contacts:delete"
 
 	PortalLink      Permission = "portal:link"       // creates portal links of viewers
 	PortalLinkAdmin Permission = "portal:link-admin" // creates portal links of viewers and admins
 )
 
 // Permissions are all permissions.
-var Permissions = []Permission{ContactsRead, ContactsWrite, PortalLink, PortalLinkAdmin}
+var Permissions = []Permission{ContactsRead, ContactsWrite, ContactsDelete, PortalLink, PortalLinkAdmin}
 
 // byDefault are the permissions of a key that names none.
 var byDefault = []Permission{ContactsRead, ContactsWrite}

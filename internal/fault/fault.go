@@ -35,6 +35,8 @@ const (
 	RequestTimeout       Code = "request_timeout"        // 408
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
 	InUse                Code = "in_use"
+	MergedContact        Code = "merged_contact"
+	Ambiguous            Code = "ambiguous"
 	KeyNotActive         Code = "key_not_active"
 	AlreadyAccepted      Code = "already_accepted"
 	TooManyRotations     Code = "too_many_rotations"

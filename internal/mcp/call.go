@@ -82,7 +82,7 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		if t.aboutOne {
 			address.Path += "/" + a.id()
 		}
-		if t.method == http.MethodGet {
+		if t.method == http.MethodGet || t.method == http.MethodDelete {
 			body = nil
 		}
 		if t.method == http.MethodGet && !t.aboutOne {
@@ -127,6 +127,9 @@ func (s *Server) ask(ctx context.Context, method, address string, body []byte) (
 
 // resultOf returns a tool's result for a response of the API: its body, or its error as text.
 func resultOf(status int, body []byte) (*sdk.CallToolResult, error) {
+	if status == http.StatusNoContent {
+		body = []byte("The contact was deleted.")
+	}
 	if status < http.StatusMultipleChoices {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil
 	}

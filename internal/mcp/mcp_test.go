@@ -182,7 +182,7 @@ func TestMistakes(t *testing.T) {
 	if names, _ := m.found(`{}`); len(names) > 0 {
 		t.Errorf("the tenant has the contacts %v", names)
 	}
-	for tool, arguments := range map[string]string{"delete_contact": `{}`, "get_contact": `["a"]`} {
+	for tool, arguments := range map[string]string{"forget_contact": `{}`, "get_contact": `["a"]`} {
 		if _, err := m.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)}); err == nil {
 			t.Errorf("%s with %s is not an error of the protocol", tool, arguments)
 		}
@@ -194,9 +194,10 @@ func TestPermissions(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	for permission, want := range map[string]string{
-		"contacts:read":  "get_contact search_contacts",
-		"contacts:write": "create_contact update_contact",
-		"":               "create_contact get_contact search_contacts update_contact",
+		"contacts:read":   "get_contact search_contacts",
+		"contacts:write":  "create_contact update_contact",
+		"contacts:delete": "delete_contact",
+		"":                "create_contact get_contact search_contacts update_contact",
 	} {
 		var permissions []string
 		if permission != "" {
@@ -225,6 +226,31 @@ func TestPermissions(t *testing.T) {
 			m.refused("search_contacts", `{}`, "insufficient_permission", "contacts:read")
 		}
 	}
+}
+
+// A model deletes a contact only if its key may, and never the one that remains of merged contacts.
+func TestDeletion(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	m := i.model(t, testkit.Key(t, i, i.tenant, "contacts:read", "contacts:write", "contacts:delete"))
+	ada := m.contact("create_contact", `{"name":"Ada"}`)["id"].(string)
+	i.model(t, testkit.Key(t, i, i.tenant)).refused("delete_contact", `{"id":"`+ada+`"}`, "insufficient_permission", "contacts:delete")
+	old := m.contact("create_contact", `{"name":"Old"}`)["id"].(string)
+	err := i.RunInTransaction(func(tx core.App) error {
+		_, err := (&contact.Merge{ID: ada, From: []string{old}}).Apply(tx, i.tenant)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.refused("delete_contact", `{"id":"`+old+`"}`, "merged_contact", "use its own ID")
+	m.refused("delete_contact", `{}`, "validation_failed", "id: ")
+	got, err := m.CallTool(t.Context(), &sdk.CallToolParams{Name: "delete_contact", Arguments: json.RawMessage(`{"id":"` + ada + `"}`)})
+	if err != nil || got.IsError || got.Content[0].(*sdk.TextContent).Text != "The contact was deleted." {
+		t.Errorf("a deletion gives %+v, %v", got, err)
+	}
+	m.refused("delete_contact", `{"id":"`+ada+`"}`, "not_found", "does not exist")
+	m.refused("get_contact", `{"id":"`+ada+`"}`, "not_found", "does not exist")
 }
 
 // An admin's changes apply to the next call: nothing is cached between calls.

@@ -43,7 +43,7 @@ var (
 		{"no version", strings.Replace(search, `"jsonrpc":"2.0",`, "", 1), "1", 400, -32600, nil},
 		{"a list of arguments", called("9007199254740993", `{"name":"search_contacts","arguments":[1]}`), "9007199254740993", 200, -32602, nil},
 		{"a list of parameters", called("7", `["search_contacts"]`), "7", 200, -32602, nil},
-		{"an unknown tool", called("7", `{"name":"delete_contact"}`), "7", 200, -32602, nil},
+		{"an unknown tool", called("7", `{"name":"forget_contact"}`), "7", 200, -32602, nil},
 		{"an unknown protocol", search, "1", 400, -32600, []string{"Mcp-Protocol-Version", "2020-01-01"}},
 		{"no stream accepted", search, "1", 400, -32600, []string{"Accept", "application/json"}},
 	}

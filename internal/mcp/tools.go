@@ -74,6 +74,19 @@ var tools = []*tool{
 		method:     http.MethodPatch,
 		aboutOne:   true,
 	},
+	{
+		Tool: sdk.Tool{
+			Name:  "delete_contact",
+			Title: "Delete a contact",
+			Description: "Deletes one contact for good, with what is stored about it. Ask before you delete. " +
+				"The ID of a contact that was merged deletes nothing.",
+			InputSchema: object(properties{"id": idProperty}, false, "id"),
+			Annotations: &sdk.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: no},
+		},
+		permission: credential.ContactsDelete,
+		method:     http.MethodDelete,
+		aboutOne:   true,
+	},
 }
 
 // properties are the properties of a JSON schema, by name.

@@ -45,6 +45,8 @@ var statuses = map[fault.Code]int{
 	fault.RequestTimeout:       http.StatusRequestTimeout,
 	fault.IdempotencyKeyInUse:  http.StatusConflict,
 	fault.InUse:                http.StatusConflict,
+	fault.MergedContact:        http.StatusConflict,
+	fault.Ambiguous:            http.StatusConflict,
 	fault.KeyNotActive:         http.StatusConflict,
 	fault.AlreadyAccepted:      http.StatusConflict,
 	fault.TooManyRotations:     http.StatusConflict,

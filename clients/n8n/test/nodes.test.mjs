@@ -57,6 +57,16 @@ test("contacts", async (t) => {
   await assert.rejects(execute({ credentials: { ...credentials, apiKey: "cmk_wrong" }, items: [{ operation: "get", contactId }] }), /API key/);
 });
 
+test("a contact is deleted only with the permission", async (t) => {
+  const deleted = { credentials: { baseUrl: "http://127.0.0.1:1" }, answer: () => new Response(null, { status: 204 }) };
+  const { sent, output } = await execute({ ...deleted, items: [{ operation: "delete", contactId: "a/b" }] });
+  assert.deepEqual([sent[0].method, sent[0].url, output[0].json], ["DELETE", "/contacts/a%2Fb", { deleted: true }]);
+  const credentials = await demo(t);
+  await assert.rejects(execute({ credentials, items: [{ operation: "delete", contactId: "x" }] }), /contacts:delete/);
+  const { output: [{ json }] } = await execute({ credentials, items: [{ operation: "batch", batchSize: 9, action: "delete", contactId: "x", fields: { name: "A" } }] });
+  assert.equal(json.error.code, "insufficient_permission");
+});
+
 test("calls wait for Retry-After, and send the same key again", async () => {
   const limited = (after) => new Response('{"error":{"code":"rate_limited","message":"Too many.","requestId":"r"}}', { status: 429, headers: { "Retry-After": after } });
   const items = [{ operation: "create", fields: { name: "Ada" } }];

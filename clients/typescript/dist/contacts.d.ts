@@ -45,6 +45,8 @@ export declare class Contacts {
     update(id: string, fields: Fields, options?: WriteOptions): Promise<Contact>;
     /** Updates the given fields of the contact with your own identifier, or creates the contact. */
     upsert(externalId: string, fields: Fields, options?: WriteOptions): Promise<Contact>;
+    /** Deletes the contact with the ID. The key needs the permission `contacts:delete`. */
+    delete(id: string, options?: WriteOptions): Promise<void>;
     /** Merges other contacts into the contact with the ID and deletes them. */
     merge(id: string, merge: Merge, options?: WriteOptions): Promise<Contact>;
     /** Writes many contacts at once. Single items can fail: check the `results`. */

@@ -1,5 +1,5 @@
 import { init } from "./call.js";
-import { must } from "./errors.js";
+import { ContactbaseError, must } from "./errors.js";
 const etags = new WeakMap();
 /** Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies. */
 export function etag(contact) {
@@ -27,6 +27,12 @@ export class Contacts {
     async upsert(externalId, fields, options = {}) {
         const params = { path: { externalId } };
         return single(await this.#api.PUT("/api/ext/v1/contacts/by-external-id/{externalId}", { params, body: fields, ...init(options) }));
+    }
+    /** Deletes the contact with the ID. The key needs the permission `contacts:delete`. */
+    async delete(id, options = {}) {
+        const { error, response } = await this.#api.DELETE("/api/ext/v1/contacts/{id}", { params: { path: { id } }, ...init(options) });
+        if (!response.ok)
+            throw new ContactbaseError(response, error);
     }
     /** Merges other contacts into the contact with the ID and deletes them. */
     async merge(id, merge, options = {}) {

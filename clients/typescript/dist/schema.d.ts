@@ -104,7 +104,17 @@ export interface paths {
         get: operations["getContact"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete a contact
+         * @description Deletes the contact for good. The key needs the permission `contacts:delete`, which no key has unless somebody chose it.
+         *
+         *     Emits `contact.deleted`. What the server stores about the contact is erased once the deliveries of its events end. A
+         *     relation of your own collections that requires the contact makes the API return 409 `in_use`.
+         *
+         *     The ID of a contact that was merged deletes nothing: the API returns 409 `merged_contact`, and `Content-Location` says
+         *     where the contact that remains is.
+         */
+        delete: operations["deleteContact"];
         options?: never;
         head?: never;
         /**
@@ -133,9 +143,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create and update contacts in a batch
+         * Create, update and delete contacts in a batch
          * @description Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
          *     own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
+         *
+         *     The key needs `contacts:write`, and for items with `delete` the permission `contacts:delete`. An item that the key does not
+         *     permit fails with `insufficient_permission`.
          *
          *     The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
          *     limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
@@ -2608,21 +2621,23 @@ export interface components {
              */
             atomic: boolean;
         };
+        /** @description `contact` is required, except to delete by `id`. */
         BatchItem: {
             action: components["schemas"]["BatchAction"];
-            /** @description The contact to update, for `update`. */
+            /** @description The contact to update or delete. */
             id?: string;
             match?: components["schemas"]["BatchMatch"];
-            contact: components["schemas"]["ContactInput"];
+            contact?: components["schemas"]["ContactInput"];
         };
         /**
          * @description `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
-         *     creates it.
+         *     creates it; `delete` deletes the one with this `id`, or without `id` the one that `match` finds.
          * @enum {string}
          */
-        BatchAction: "create" | "update" | "upsert";
+        BatchAction: "create" | "update" | "upsert" | "delete";
         /**
-         * @description How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
+         * @description How `upsert` and `delete` find the contact, by its value in `contact`: by `externalId`, or by `email`. If several contacts
+         *     share the email address, `upsert` finds the oldest, and `delete` fails with `ambiguous`.
          * @default externalId
          * @enum {string}
          */
@@ -2633,6 +2648,7 @@ export interface components {
         BatchOutcome: {
             created: number;
             updated: number;
+            deleted: number;
             unchanged: number;
             failed: number;
             results: components["schemas"]["BatchResult"][];
@@ -2648,7 +2664,7 @@ export interface components {
          * @description The item's result.
          * @enum {string}
          */
-        BatchStatus: "created" | "updated" | "unchanged" | "failed";
+        BatchStatus: "created" | "updated" | "deleted" | "unchanged" | "failed";
         /** @description Why the item failed. */
         BatchError: {
             code: components["schemas"]["ErrorCode"];
@@ -2698,7 +2714,7 @@ export interface components {
          *     | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
          *     | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
          *     | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
-         *     | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+         *     | 400 | `invalid_action` | Use `create`, `update`, `upsert` or `delete` in a batch, `upsert` or `delete` for an inbound webhook |
          *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
          *     | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
          *     | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
@@ -2709,6 +2725,8 @@ export interface components {
          *     | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
+         *     | 409 | `merged_contact` | Use the ID of the contact that remains, which `Content-Location` names, if you mean that one |
+         *     | 409 | `ambiguous` | An item of a batch: several contacts have this email address; delete by `id` or `externalId` |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
          *     | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
          *     | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
@@ -2726,7 +2744,7 @@ export interface components {
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "rejected" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "unknown_encoding" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "in_use" | "merged_contact" | "ambiguous" | "key_not_active" | "already_accepted" | "too_many_rotations" | "not_stored" | "cursor_expired" | "invitation_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "rejected" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -4313,6 +4331,24 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /**
+         * @description `in_use`: a relation that the administrator added requires the contact. `merged_contact`: the contact was merged into
+         *     another one, which `Content-Location` names. Nothing was written.
+         */
+        DeletionConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                Vary: components["headers"]["Vary"];
+                "Content-Location": components["headers"]["Content-Location"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description `in_use`: a relation to a contact in `from` cannot move. Nothing was written. */
         RelationInUse: {
             headers: {
@@ -4335,7 +4371,8 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `batch_failed`: an item of an `atomic`
-         *     batch failed and nothing was written; see `results`. `invalid_parameter`: the `Idempotency-Key` is empty or too long.
+         *     batch failed and nothing was written; see `results`. An item that deletes may also fail with `ambiguous`.
+         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long.
          */
         InvalidBatch: {
             headers: {
@@ -4936,7 +4973,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `in_use`: a relation that requires the contact forbids its deletion. Nothing was written. */
+        /**
+         * @description `in_use`: a relation that requires the contact forbids its deletion. `merged_contact`: the contact was merged into another
+         *     one, which the header `Content-Location` names. Nothing was written.
+         */
         TenantDeletionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5628,6 +5668,56 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ContactNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteContact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+                 * @example "5b1f0c9a7d3e2f4861a0b9c8"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact was deleted. No body. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidParameter"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ContactNotFound"];
+            409: components["responses"]["DeletionConflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

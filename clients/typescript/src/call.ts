@@ -20,7 +20,7 @@ export interface WriteOptions extends CallOptions {
    * The key has 1 to 255 characters, such as the ID of an order. By default, each call has its own key.
    */
   idempotencyKey?: string;
-  /** For `update` and `upsert`: the call fails with `precondition_failed` if the contact's `etag` has changed. */
+  /** For `update`, `upsert` and `delete`: the call fails with `precondition_failed` if the contact's `etag` has changed. */
   ifMatch?: string | undefined;
   /** For `upsert`: the call fails with `precondition_failed` if the contact exists. */
   onlyCreate?: boolean;

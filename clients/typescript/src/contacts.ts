@@ -1,5 +1,5 @@
 import { type Api, type CallOptions, init, type WriteOptions } from "./call.js";
-import { type Answer, must } from "./errors.js";
+import { type Answer, ContactbaseError, must } from "./errors.js";
 import type { components, operations } from "./schema.js";
 
 type Schemas = components["schemas"];
@@ -73,6 +73,12 @@ export class Contacts {
   async upsert(externalId: string, fields: Fields, options: WriteOptions = {}): Promise<Contact> {
     const params = { path: { externalId } };
     return single(await this.#api.PUT("/api/ext/v1/contacts/by-external-id/{externalId}", { params, body: fields, ...init(options) }));
+  }
+
+  /** Deletes the contact with the ID. The key needs the permission `contacts:delete`. */
+  async delete(id: string, options: WriteOptions = {}): Promise<void> {
+    const { error, response } = await this.#api.DELETE("/api/ext/v1/contacts/{id}", { params: { path: { id } }, ...init(options) });
+    if (!response.ok) throw new ContactbaseError(response, error);
   }
 
   /** Merges other contacts into the contact with the ID and deletes them. */

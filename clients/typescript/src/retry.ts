@@ -19,16 +19,20 @@ export function retrying(sending: Sending): (request: Request) => Promise<Respon
     if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
       request.headers.set("Idempotency-Key", crypto.randomUUID());
     }
+    let unsure = false; // whether an attempt may have been applied
     for (let attempt = 0; ; attempt++) {
       const last = attempt >= sending.maxRetries;
       let milliseconds = backoff(attempt);
       try {
         const response = await send(sending, request);
+        if (unsure && request.method === "DELETE" && response.status === 404) return new Response(null, { status: 204 }); // an earlier attempt has deleted it
+        unsure ||= response.status >= 500;
         const after = retryAfter(response) ?? 0;
         if (last || after > longestRetryAfter || !(await isRepeatable(request, response))) return response;
         if (after > 0) milliseconds = after + Math.random() * firstPause; // all who were told the same do not come at the same time
       } catch (error) {
         if (last || request.signal.aborted || isFinal(request, codeOf(error))) throw error;
+        unsure = true;
       }
       await pause(milliseconds, request.signal);
     }

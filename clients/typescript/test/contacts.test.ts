@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
 import { type Contact, Contactbase, ContactbaseError, etag, type Fields } from "../src/index.js";
-import { ada, client, refusal, reply, type Sent } from "./network.js";
+import { ada, client, failure, refusal, reply, type Sent } from "./network.js";
 
 const fields: Fields = { name: "Ada", phone: null, vip: true };
 
@@ -24,6 +24,9 @@ test("the address may have a path, and the key a line break behind it", async ()
 
 test("calls send what they are told, and nothing else", async () => {
   const { client: c, sent } = client({}, reply(200, { data: ada }));
+  await c.contacts.delete("a/b", { ifMatch: '"v1"' });
+  assert.equal(sent[0]!.method + " " + sent[0]!.url, "DELETE https://crm.example.com/api/ext/v1/contacts/a%2Fb");
+  assert.equal(sent.pop()!.headers.get("If-Match"), '"v1"');
   const check = (method: string, path: string, body: unknown, headers: Record<string, string | null>) => {
     const request = sent.pop() as Sent;
     assert.equal(request.method + " " + new URL(request.url).pathname, method + " /api/ext/v1/contacts" + path);
@@ -40,6 +43,15 @@ test("calls send what they are told, and nothing else", async () => {
   check("POST", "/x1/merge", { dryRun: false, from: ["x2"], fields: { email: "x2" } }, {});
   await c.contacts.batch({ items: [{ action: "update", id: "x1", contact: fields }] });
   check("POST", "/batch", { atomic: false, items: [{ action: "update", id: "x1", contact: fields }] }, {});
+});
+
+test("a deletion that may have been applied has succeeded if a retry does not find the contact", async () => {
+  const gone = refusal(404, "not_found");
+  await client({}, () => new Response(null, { status: 204 })).client.contacts.delete("x1");
+  for (const first of [failure("ECONNRESET"), refusal(503, "unreplicated")]) await client({ maxRetries: 1 }, first, gone).client.contacts.delete("x1");
+  for (const [replies, code] of [[[gone], "not_found"], [[refusal(429, "rate_limited"), gone], "not_found"], [[failure("ECONNRESET"), refusal(409, "merged_contact")], "merged_contact"]] as const) {
+    await assert.rejects(client({ maxRetries: 1 }, ...replies).client.contacts.delete("x1"), { code });
+  }
 });
 
 test("a contact has its custom fields and its version", async () => {

@@ -20,6 +20,7 @@ import (
 // Defines values for BatchAction.
 const (
 	Create BatchAction = "create"
+	Delete BatchAction = "delete"
 	Update BatchAction = "update"
 	Upsert BatchAction = "upsert"
 )
@@ -33,6 +34,7 @@ const (
 // Defines values for BatchStatus.
 const (
 	BatchStatusCreated   BatchStatus = "created"
+	BatchStatusDeleted   BatchStatus = "deleted"
 	BatchStatusFailed    BatchStatus = "failed"
 	BatchStatusUnchanged BatchStatus = "unchanged"
 	BatchStatusUpdated   BatchStatus = "updated"
@@ -48,6 +50,7 @@ const (
 // Defines values for ErrorCode.
 const (
 	ErrorCodeAlreadyAccepted        ErrorCode = "already_accepted"
+	ErrorCodeAmbiguous              ErrorCode = "ambiguous"
 	ErrorCodeBatchFailed            ErrorCode = "batch_failed"
 	ErrorCodeCursorExpired          ErrorCode = "cursor_expired"
 	ErrorCodeFeatureNotEnabled      ErrorCode = "feature_not_enabled"
@@ -66,6 +69,7 @@ const (
 	ErrorCodeInvitationExpired      ErrorCode = "invitation_expired"
 	ErrorCodeKeyNotActive           ErrorCode = "key_not_active"
 	ErrorCodeMappingTooCostly       ErrorCode = "mapping_too_costly"
+	ErrorCodeMergedContact          ErrorCode = "merged_contact"
 	ErrorCodeMethodNotAllowed       ErrorCode = "method_not_allowed"
 	ErrorCodeMissingApiKey          ErrorCode = "missing_api_key"
 	ErrorCodeNotFound               ErrorCode = "not_found"
@@ -139,7 +143,7 @@ const (
 )
 
 // BatchAction `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
-// creates it.
+// creates it; `delete` deletes the one with this `id`, or without `id` the one that `match` finds.
 type BatchAction string
 
 // BatchError Why the item failed.
@@ -151,7 +155,7 @@ type BatchError struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
 	// | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
-	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+	// | 400 | `invalid_action` | Use `create`, `update`, `upsert` or `delete` in a batch, `upsert` or `delete` for an inbound webhook |
 	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
@@ -162,6 +166,8 @@ type BatchError struct {
 	// | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
+	// | 409 | `merged_contact` | Use the ID of the contact that remains, which `Content-Location` names, if you mean that one |
+	// | 409 | `ambiguous` | An item of a batch: several contacts have this email address; delete by `id` or `externalId` |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
@@ -186,10 +192,10 @@ type BatchError struct {
 	Message string `json:"message"`
 }
 
-// BatchItem defines model for BatchItem.
+// BatchItem `contact` is required, except to delete by `id`.
 type BatchItem struct {
 	// Action `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
-	// creates it.
+	// creates it; `delete` deletes the one with this `id`, or without `id` the one that `match` finds.
 	Action BatchAction `json:"action"`
 
 	// Contact The fields to write. `null` and `""` mean "no value", as does a string without visible characters in a listed field.
@@ -201,21 +207,24 @@ type BatchItem struct {
 	// `1.0` becomes `1`. It is rejected if it cannot be stored without rounding. Numbers inside objects and arrays keep
 	// their spelling. A read-only field, such as a file, accepts only its current value and otherwise fails with
 	// `invalid_type`.
-	Contact ContactInput `json:"contact"`
+	Contact *ContactInput `json:"contact,omitempty"`
 
-	// Id The contact to update, for `update`.
+	// Id The contact to update or delete.
 	Id *string `json:"id,omitempty"`
 
-	// Match How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
+	// Match How `upsert` and `delete` find the contact, by its value in `contact`: by `externalId`, or by `email`. If several contacts
+	// share the email address, `upsert` finds the oldest, and `delete` fails with `ambiguous`.
 	Match *BatchMatch `json:"match,omitempty"`
 }
 
-// BatchMatch How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
+// BatchMatch How `upsert` and `delete` find the contact, by its value in `contact`: by `externalId`, or by `email`. If several contacts
+// share the email address, `upsert` finds the oldest, and `delete` fails with `ambiguous`.
 type BatchMatch string
 
 // BatchOutcome defines model for BatchOutcome.
 type BatchOutcome struct {
 	Created   int           `json:"created"`
+	Deleted   int           `json:"deleted"`
 	Failed    int           `json:"failed"`
 	Results   []BatchResult `json:"results"`
 	Unchanged int           `json:"unchanged"`
@@ -377,7 +386,7 @@ type EntityTag = string
 // | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 // | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
 // | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
-// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+// | 400 | `invalid_action` | Use `create`, `update`, `upsert` or `delete` in a batch, `upsert` or `delete` for an inbound webhook |
 // | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 // | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 // | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
@@ -388,6 +397,8 @@ type EntityTag = string
 // | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
+// | 409 | `merged_contact` | Use the ID of the contact that remains, which `Content-Location` names, if you mean that one |
+// | 409 | `ambiguous` | An item of a batch: several contacts have this email address; delete by `id` or `externalId` |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 // | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 // | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
@@ -414,7 +425,7 @@ type ErrorDetail struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
 	// | 400 | `unknown_encoding` | Imports: upload the file again with `encoding`, one of those that the import names |
-	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+	// | 400 | `invalid_action` | Use `create`, `update`, `upsert` or `delete` in a batch, `upsert` or `delete` for an inbound webhook |
 	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
@@ -425,6 +436,8 @@ type ErrorDetail struct {
 	// | 408 | `request_timeout` | Send the request again, without pauses: nothing was written |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | A custom relation requires the contact, so it was not deleted or merged |
+	// | 409 | `merged_contact` | Use the ID of the contact that remains, which `Content-Location` names, if you mean that one |
+	// | 409 | `ambiguous` | An item of a batch: several contacts have this email address; delete by `id` or `externalId` |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 409 | `already_accepted` | Invitations: the member has chosen a password, and can choose another with *Forgot your password?* |
 	// | 409 | `too_many_rotations` | Superuser operations: rotate the secret later, or with `{"overlapHours":0}`, which ends all old ones |
@@ -648,6 +661,9 @@ type ContactTooLarge = ErrorResponse
 // CursorExpired The shape of every error.
 type CursorExpired = ErrorResponse
 
+// DeletionConflict The shape of every error.
+type DeletionConflict = ErrorResponse
+
 // Forbidden The shape of every error.
 type Forbidden = ErrorResponse
 
@@ -813,6 +829,16 @@ type CountContactsParams struct {
 
 	// UpdatedBefore Only contacts that have not changed since this time (RFC 3339), or at it.
 	UpdatedBefore *UpdatedBefore `form:"updatedBefore,omitempty" json:"updatedBefore,omitempty"`
+
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
+// DeleteContactParams defines parameters for DeleteContact.
+type DeleteContactParams struct {
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing. Tags that a proxy has made weak (`W/`) or has appended to (`-gzip`) count as the original.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
 	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
 	// server replaces an invalid one with a generated ID.
@@ -1288,10 +1314,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/ext/v1/contacts (the `CreateContact` operationId).
 	CreateContact(ctx context.Context, params *CreateContactParams, body CreateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContactsWithBody Create and update contacts in a batch
+	// WriteContactsWithBody Create, update and delete contacts in a batch
 	//
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
+	//
+	// The key needs `contacts:write`, and for items with `delete` the permission `contacts:delete`. An item that the key does not
+	// permit fails with `insufficient_permission`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
@@ -1306,10 +1335,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/ext/v1/contacts/batch (the `WriteContacts` operationId).
 	WriteContactsWithBody(ctx context.Context, params *WriteContactsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContacts Create and update contacts in a batch
+	// WriteContacts Create, update and delete contacts in a batch
 	//
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
+	//
+	// The key needs `contacts:write`, and for items with `delete` the permission `contacts:delete`. An item that the key does not
+	// permit fails with `insufficient_permission`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
@@ -1371,6 +1403,19 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/ext/v1/contacts/count (the `CountContacts` operationId).
 	CountContacts(ctx context.Context, params *CountContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteContact Delete a contact
+	//
+	// Deletes the contact for good. The key needs the permission `contacts:delete`, which no key has unless somebody chose it.
+	//
+	// Emits `contact.deleted`. What the server stores about the contact is erased once the deliveries of its events end. A
+	// relation of your own collections that requires the contact makes the API return 409 `in_use`.
+	//
+	// The ID of a contact that was merged deletes nothing: the API returns 409 `merged_contact`, and `Content-Location` says
+	// where the contact that remains is.
+	//
+	// Corresponds with DELETE /api/ext/v1/contacts/{id} (the `DeleteContact` operationId).
+	DeleteContact(ctx context.Context, id ContactId, params *DeleteContactParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetContact Read a contact
 	//
@@ -1539,10 +1584,13 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 	return c.Client.Do(req)
 }
 
-// WriteContactsWithBody Create and update contacts in a batch
+// WriteContactsWithBody Create, update and delete contacts in a batch
 //
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
+//
+// The key needs `contacts:write`, and for items with `delete` the permission `contacts:delete`. An item that the key does not
+// permit fails with `insufficient_permission`.
 //
 // The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 // limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
@@ -1567,10 +1615,13 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 	return c.Client.Do(req)
 }
 
-// WriteContacts Create and update contacts in a batch
+// WriteContacts Create, update and delete contacts in a batch
 //
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
+//
+// The key needs `contacts:write`, and for items with `delete` the permission `contacts:delete`. An item that the key does not
+// permit fails with `insufficient_permission`.
 //
 // The body is `application/json` (or a `+json` type), at most 4 MiB, and each item at most 64 KiB. Every 10 items cost one request of your rate
 // limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
@@ -1663,6 +1714,29 @@ func (c *Client) UpsertContact(ctx context.Context, externalId ExternalId, param
 // Corresponds with GET /api/ext/v1/contacts/count (the `CountContacts` operationId).
 func (c *Client) CountContacts(ctx context.Context, params *CountContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCountContactsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteContact Delete a contact
+//
+// Deletes the contact for good. The key needs the permission `contacts:delete`, which no key has unless somebody chose it.
+//
+// Emits `contact.deleted`. What the server stores about the contact is erased once the deliveries of its events end. A
+// relation of your own collections that requires the contact makes the API return 409 `in_use`.
+//
+// The ID of a contact that was merged deletes nothing: the API returns 409 `merged_contact`, and `Content-Location` says
+// where the contact that remains is.
+//
+// Corresponds with DELETE /api/ext/v1/contacts/{id} (the `DeleteContact` operationId).
+func (c *Client) DeleteContact(ctx context.Context, id ContactId, params *DeleteContactParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteContactRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2420,6 +2494,66 @@ func NewCountContactsRequest(server string, params *CountContactsParams) (*http.
 			}
 
 			req.Header.Set("X-Request-Id", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteContactRequest constructs an http.Request for the DeleteContact method
+func NewDeleteContactRequest(server string, id ContactId, params *DeleteContactParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/ext/v1/contacts/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.XRequestId != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam1)
 		}
 
 	}

@@ -37,6 +37,11 @@ export const operations: Record<string, (this: IExecuteFunctions, item: number) 
 		return contact(await request.call(this, item, { method: 'PATCH', url, body: fieldsOf.call(this, item) }));
 	},
 
+	async delete(item) {
+		await request.call(this, item, { method: 'DELETE', url: `/contacts/${segment.call(this, 'contactId', item)}` });
+		return { deleted: true };
+	},
+
 	async upsert(item) {
 		const url = `/contacts/by-external-id/${segment.call(this, 'externalId', item)}`;
 		return contact(await request.call(this, item, { method: 'PUT', url, body: fieldsOf.call(this, item) }));
@@ -66,6 +71,7 @@ export async function batch(this: IExecuteFunctions): Promise<INodeExecutionData
 
 function batchItem(this: IExecuteFunctions, item: number): IDataObject {
 	const action = this.getNodeParameter('action', item) as string;
+	if (action === 'delete') return { action, id: this.getNodeParameter('contactId', item) as string };
 	const body: IDataObject = { action, contact: fieldsOf.call(this, item) };
 	if (action === 'update') body.id = this.getNodeParameter('contactId', item) as string;
 	if (action === 'upsert') body.match = this.getNodeParameter('match', item) as string;

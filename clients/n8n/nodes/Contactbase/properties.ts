@@ -34,13 +34,14 @@ export const properties: INodeProperties[] = [
 				action: 'Create or update a contact',
 				description: 'Create a new record, or update the current one if it already exists (upsert)',
 			},
+			{ name: 'Delete', value: 'delete', action: 'Delete a contact', description: 'Delete a contact for good, if the key has the permission contacts:delete' },
 			{ name: 'Get', value: 'get', action: 'Get a contact' },
 			{ name: 'Get Many', value: 'getAll', action: 'Get many contacts', description: 'Search contacts, or get many of them' },
 			{ name: 'Update', value: 'update', action: 'Update a contact', description: 'Change the given fields of a contact' },
 		],
 		default: 'create',
 	},
-	{ ...contactId, displayOptions: forOperations('get', 'update') },
+	{ ...contactId, displayOptions: forOperations('delete', 'get', 'update') },
 	{
 		displayName: 'External ID',
 		name: 'externalId',
@@ -57,6 +58,7 @@ export const properties: INodeProperties[] = [
 		options: [
 			{ name: 'Create', value: 'create' },
 			{ name: 'Create or Update', value: 'upsert' },
+			{ name: 'Delete', value: 'delete' },
 			{ name: 'Update', value: 'update' },
 		],
 		default: 'upsert',
@@ -74,7 +76,7 @@ export const properties: INodeProperties[] = [
 		displayOptions: { show: { resource: ['contact'], operation: ['batch'], action: ['upsert'] } },
 		description: 'The field that an existing contact is found by',
 	},
-	{ ...contactId, displayOptions: { show: { resource: ['contact'], operation: ['batch'], action: ['update'] } } },
+	{ ...contactId, displayOptions: { show: { resource: ['contact'], operation: ['batch'], action: ['delete', 'update'] } } },
 	{
 		displayName: 'Fields',
 		name: 'fields',
