@@ -40,7 +40,7 @@ func (s *server) countCall(e *core.RequestEvent, status int, took time.Duration)
 	if s.Calls.Count(key, status, took, now) {
 		s.Calls.Keep(key, activity.Call{
 			RequestID: requests.ID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
-			Status: status, Code: code, Took: took, At: now,
+			Status: status, Code: code, Parameters: requests.ParametersOf(e), Took: took, At: now,
 		})
 	}
 }

@@ -3,6 +3,7 @@ package routes
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -141,6 +142,9 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 		f = s.unrouted(e)
 	}
 	requests.SetCode(e, string(f.Code))
+	if f.Code == fault.InvalidParameter {
+		requests.SetParameters(e, slices.Collect(maps.Keys(f.Fields)))
+	}
 	if writeErr := envelope.WriteFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}

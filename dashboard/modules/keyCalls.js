@@ -34,7 +34,7 @@ function keyCallsPage(route) {
         title: () => (data.key ? `Calls of ${data.key.name}` : "Calls"),
         trail: [["API keys", integrationsPath + "/keys"]],
         gone: { title: "This key was deleted", text: "Its calls are no longer listed." },
-        intro: "The request ID is the X-Request-Id header of the response, and appears in the log. Query strings and bodies are not stored.",
+        intro: "The request ID is the X-Request-Id header of the response, and appears in the log. Query strings and bodies are not stored, only the names of invalid parameters.",
         load,
         content: () => [
             () => keyHead(keyId, data.key),
@@ -72,7 +72,7 @@ const callColumns = [
     { name: "When", cell: ({ created }) => timeAgo(created) },
     { name: "Duration", cell: ({ durationMs }) => duration(durationMs) },
     { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : status >= 400 ? "warning" : "success" }) },
-    { name: "Code", className: "integrations-roomy", cell: ({ code }) => code },
+    { name: "Code", className: "integrations-roomy", cell: ({ code, parameters }) => (parameters ? `${code}: ${parameters}` : code) },
     { name: "Call", className: "integrations-grows", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, middleCut(path))) },
     { name: "Request ID", cell: ({ requestId }) => copyableId(requestId) },
 ];

@@ -202,6 +202,7 @@ interface KeptCall {
     path: string;
     status: number;
     code: string;
+    parameters: string;
     durationMs: number;
     created: string;
 }

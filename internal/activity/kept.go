@@ -27,15 +27,18 @@ const (
 	maxUnwritten   = 1_000 // in all lists between two writes
 )
 
-// Call is an API call that failed, with a status of 400 or more, or was slow. It contains no query and no body.
+// Call is an API call that failed, with a status of 400 or more, or was slow. It contains no body, and
+// of the query only the names of invalid parameters.
 type Call struct {
 	RequestID string
 	Method    string
 	Path      string
 	Status    int
-	Code      string        // of the error, such as "not_found"; "" without an error
-	Took      time.Duration // 0 if it waited for events
-	At        time.Time
+	Code      string // of the error, such as "not_found"; "" without an error
+
+	Parameters string        // the names of the invalid ones, separated by spaces
+	Took       time.Duration // 0 if it waited for events
+	At         time.Time
 }
 
 // keptList is one of the two lists of calls of a key: those that failed, and the slowest.
@@ -95,8 +98,8 @@ func (k *keptCalls) take() map[keptList][]Call {
 const (
 	// keepSQL stores a call, unless its key was deleted since.
 	keepSQL = "INSERT INTO `_keptCalls` (`key`, `slow`, `requestId`, " +
-		"`method`, `path`, `status`, `code`, `durationMs`, `created`) " +
-		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE ?1 = '' OR EXISTS " +
+		"`method`, `path`, `status`, `code`, `durationMs`, `created`, `parameters`) " +
+		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?1 = '' OR EXISTS " +
 		"(SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
 
 	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2.
@@ -115,6 +118,7 @@ func (l keptList) statements(calls []Call) (statements []sqlite.Statement) {
 	for _, c := range calls {
 		statements = append(statements, sqlite.Statement{Text: keepSQL, Args: []any{
 			l.key, l.slow, c.RequestID, c.Method, c.Path, c.Status, c.Code, c.Took.Milliseconds(), stamp.Stored(c.At),
+			c.Parameters,
 		}})
 		if l.slow {
 			hour := c.At.Truncate(time.Hour)
@@ -130,7 +134,7 @@ func (l keptList) statements(calls []Call) (statements []sqlite.Statement) {
 }
 
 const (
-	keptSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `durationMs`, `created` " +
+	keptSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `parameters`, `durationMs`, `created` " +
 		"FROM `_keptCalls` WHERE `key` = ? AND `created` >= ? "
 	failedCallSQL = keptSQL + "AND `slow` = 0 ORDER BY `created` DESC, `id` DESC"
 	slowCallSQL   = keptSQL + "AND `slow` = 1 ORDER BY `durationMs` DESC, `created` DESC LIMIT 10"
@@ -152,7 +156,7 @@ func readKept(app core.App, query, key string, since time.Time) ([]Call, error) 
 		var c Call
 		var milliseconds int64
 		var created string
-		err := rows.Scan(&c.RequestID, &c.Method, &c.Path, &c.Status, &c.Code, &milliseconds, &created)
+		err := rows.Scan(&c.RequestID, &c.Method, &c.Path, &c.Status, &c.Code, &c.Parameters, &milliseconds, &created)
 		c.Took, c.At = time.Duration(milliseconds)*time.Millisecond, stamp.Parse(created)
 		calls = append(calls, c)
 		return err

@@ -78,7 +78,8 @@ type Call struct {
 	Method     string `json:"method"`
 	Path       string `json:"path"`
 	Status     int    `json:"status"`
-	Code       string `json:"code"` // "" without an error
+	Code       string `json:"code"`       // "" without an error
+	Parameters string `json:"parameters"` // the names of the invalid ones, separated by spaces
 	DurationMs int64  `json:"durationMs"`
 	Created    string `json:"created"`
 }
@@ -86,7 +87,9 @@ type Call struct {
 func callsOf(kept []activity.Call) []Call {
 	shown := make([]Call, 0, len(kept))
 	for _, c := range kept {
-		shown = append(shown, Call{c.RequestID, c.Method, c.Path, c.Status, c.Code, c.Took.Milliseconds(), stamp.Shown(c.At)})
+		shown = append(shown, Call{
+			c.RequestID, c.Method, c.Path, c.Status, c.Code, c.Parameters, c.Took.Milliseconds(), stamp.Shown(c.At),
+		})
 	}
 	return shown
 }

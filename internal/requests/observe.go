@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +52,8 @@ func IsAbout(record slog.Record) (found bool) {
 const (
 	waitsKey = "contactbaseWaits"
 	codeKey  = "contactbaseCode"
+
+	parametersKey = "contactbaseParameters"
 )
 
 // Waits marks a request that lasts as long as its client wants, such as one that waits for events.
@@ -67,6 +71,23 @@ func SetCode(e *core.RequestEvent, code string) { e.Set(codeKey, code) }
 func CodeOf(e *core.RequestEvent) string {
 	code, _ := e.Get(codeKey).(string)
 	return code
+}
+
+// SetParameters sets the names of the invalid parameters of a request, for the log. It leaves out what can hardly be a
+// name, and may be a value.
+func SetParameters(e *core.RequestEvent, names []string) {
+	plain := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return !plainName.MatchString(name) })
+	e.Set(parametersKey, strings.Join(plain[:min(len(plain), maxParameters)], " "))
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z-]{0,31}$`)
+
+const maxParameters = 5
+
+// ParametersOf returns the names of the invalid parameters of a request, separated by spaces.
+func ParametersOf(e *core.RequestEvent) string {
+	names, _ := e.Get(parametersKey).(string)
+	return names
 }
 
 // ObserverID is the id of the middleware, for routes that unbind it.
@@ -127,7 +148,7 @@ func statusOf(e *core.RequestEvent, err error) int {
 	return status
 }
 
-// write logs a request, without anything that the client has sent. It logs the error only if the server has failed.
+// write logs a request, without anything that the client has sent but the names of invalid parameters. It logs the error only if the server has failed.
 func write(log *slog.Logger, e *core.RequestEvent, err error, route string, status int, took time.Duration) {
 	level, message := slog.LevelWarn, "slow request"
 	attrs := make([]slog.Attr, 0, 8)
@@ -141,6 +162,7 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 	add("route", route)
 	attrs = append(attrs, slog.Int("status", status), slog.Float64("ms", float64(took.Microseconds())/1000))
 	add("code", CodeOf(e))
+	add("parameters", ParametersOf(e))
 	add("client", clientOf(e))
 	switch {
 	case status >= http.StatusInternalServerError && !fault.Code(CodeOf(e)).IsPlanned():

@@ -62,8 +62,9 @@ func TestLog(t *testing.T) {
 		"refused": {"/ours/secret?q=secret", func(e *core.RequestEvent) error {
 			e.Response.Header().Set(IDHeader, "the-id")
 			SetCode(e, "invalid_parameter")
+			SetParameters(e, []string{"sort", "limit", "ada@example.com", "x1"})
 			return errors.Join(e.NoContent(http.StatusBadRequest), errors.New("secret"))
-		}, `level=INFO msg="request refused" requestId=the-id method=GET route="GET /ours/{id}" status=400 ms=0 code=invalid_parameter client=192.0.2.1`},
+		}, `level=INFO msg="request refused" requestId=the-id method=GET route="GET /ours/{id}" status=400 ms=0 code=invalid_parameter parameters="limit sort" client=192.0.2.1`},
 		"refused elsewhere": {"/other/secret", func(*core.RequestEvent) error { return router.NewForbiddenError("secret", nil) },
 			`level=INFO msg="request refused" method=GET route="GET /ours/{id}" status=403 ms=0 client=192.0.2.1`},
 		"failed": {"/ours", func(*core.RequestEvent) error {

@@ -3981,6 +3981,8 @@ export interface components {
             status: number;
             /** @description The response's `error.code`; empty without an error. */
             code: string;
+            /** @description The names of the invalid parameters, separated by spaces, if the code is `invalid_parameter`. */
+            parameters: string;
             /** @description Milliseconds; 0 for a request that waited for events. */
             durationMs: number;
             created: components["schemas"]["Time"];
