@@ -97,13 +97,31 @@ func keyRevoke(app core.App) *cobra.Command {
 	}
 }
 
+// keyOverlapHours is how long a rotated key keeps working by default, so that its programs can change to the new one.
+const keyOverlapHours = 24
+
+// noteOldKey says until when a rotated key works.
+func noteOldKey(command *cobra.Command, app core.App, id string) error {
+	record, err := app.FindRecordById(credential.CollectionName, id)
+	if err != nil {
+		return fmt.Errorf("reading when the old key expires: %w", err)
+	}
+	end := credential.KeyOf(record).Expires().Time()
+	if text := "note: the old key works until %s; end it earlier with: contactbase key revoke %s\n"; end.After(time.Now()) {
+		fmt.Fprintf(command.ErrOrStderr(), text, stamp.Shown(end), id)
+	} else {
+		fmt.Fprintln(command.ErrOrStderr(), "note: the old key has stopped working")
+	}
+	return nil
+}
+
 func keyRotate(app core.App) *cobra.Command {
 	var rotation credential.Rotation
 	var expires string
 	command := &cobra.Command{
 		Use:         "rotate ID",
-		Short:       "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
-		Example:     "  contactbase key rotate <id> --overlapHours 24",
+		Short:       "Create a key with the same permissions; the old one expires after --overlapHours",
+		Example:     "  contactbase key rotate <id> --overlapHours 0",
 		Annotations: using("maxKeys"),
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if expires != "" {
@@ -121,11 +139,14 @@ func keyRotate(app core.App) *cobra.Command {
 				fmt.Fprintf(command.ErrOrStderr(), "note: the new key expires at %s, "+
 					"when the old one was to expire; choose another time with --expires\n", stamp.Shown(end.Time()))
 			}
+			if err := noteOldKey(command, app, args[0]); err != nil {
+				return err
+			}
 			return printOne(command, append(columns(key.ProxyRecord(), keyColumns...),
 				property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
-	command.Flags().IntVar(&rotation.OverlapHours, "overlapHours", 0,
+	command.Flags().IntVar(&rotation.OverlapHours, "overlapHours", keyOverlapHours,
 		"how many hours the old key keeps working; 0 ends it immediately")
 	command.Flags().StringVar(&expires, "expires", "",
 		"when the new key expires, as an RFC 3339 time; by default when the old one would have")

@@ -21,7 +21,8 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	if got := reader.do(http.MethodPost, contactsPath, `{"name":"A"}`); got.code() != "insufficient_permission" {
 		t.Errorf("a key for reading writes: %s", got)
 	}
-	rotated := i.one("key", "rotate", str(t, first, "id"), "--overlapHours", "1")
+	overlapping := i.run("key", "rotate", str(t, first, "id"), "--overlapHours", "1", "--json")
+	rotated := parse[map[string]any](t, overlapping.stdout)
 	if rotated["replaces"] != first["id"] || first["replaces"] != nil {
 		t.Errorf("the key %v is made, and %v replaces it", first, rotated)
 	}
@@ -35,7 +36,15 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	if got := reader.do(http.MethodGet, contactsPath, ""); got.status != 401 || got.code() != "invalid_api_key" {
 		t.Errorf("a revoked key returns %s", got)
 	}
-	i.must("key", "rotate", str(t, rotated, "id"))
+	next := i.run("key", "rotate", str(t, rotated, "id"), "--json")
+	if next.code != 0 || !strings.Contains(next.stderr, "note: the old key works until ") || strings.Contains(next.stderr, "expires at") {
+		t.Errorf("rotating a key prints %q", next.stderr)
+	}
+	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
+	ended := i.run("key", "rotate", str(t, rotated, "id"), "--overlapHours", "0")
+	if ended.code != 0 || !strings.Contains(ended.stderr, "note: the old key has stopped working") {
+		t.Errorf("ending a key prints %q", ended.stderr)
+	}
 	if got := s.client(str(t, rotated, "key")).do(http.MethodGet, contactsPath, ""); got.status != 401 {
 		t.Errorf("a key that was rotated without an overlap returns %s", got)
 	}
@@ -44,7 +53,7 @@ func TestCommandsCountAtOnce(t *testing.T) {
 		t.Errorf("rotating a revoked key exits with %d and prints %q", got.code, got.stderr)
 	}
 	keys := i.many("key", "list", "--tenant", tenantID)
-	if len(keys) != 4 || keys[0]["revoked"] == nil || keys[3]["revoked"] != nil ||
+	if len(keys) != 5 || keys[0]["revoked"] == nil || keys[4]["revoked"] != nil ||
 		keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
 		t.Errorf("the keys are %v", keys)
 	}

@@ -150,7 +150,7 @@ function confirmDialog({ title, text, action, style = "danger", run, onclose }) 
  * @param {() => Promise<unknown>} form.run
  * @param {() => boolean} [form.ready] whether it can be sent
  * @param {DialogSize} [form.size]
- * @param {string} [form.style]
+ * @param {string | (() => string)} [form.style] of the button
  * @param {() => unknown} [form.onclose]
  */
 function openForm({ title, content, submit, run, ready = () => true, size = "", style = "", onclose }) {
@@ -199,7 +199,7 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
                 {
                     type: "submit",
                     "html-form": id,
-                    className: () => `btn expanded ${style} ${state.busy ? "loading" : ""}`,
+                    className: () => `btn expanded ${typeof style === "function" ? style() : style} ${state.busy ? "loading" : ""}`,
                     disabled: () => state.busy || !ready(),
                 },
                 t.span({ className: "txt" }, submit),

@@ -177,10 +177,11 @@ function futureTime(value) {
 function rotateKey(key) {
     const expires = key.expires ? parseTime(key.expires) : null;
     const far = expires && expires.getTime() > Date.now() + soon;
-    const data = store({ overlapHours: "0", expires: far ? app.utils.toDatetimeLocalInputValue(expires).slice(0, 16) : "" });
+    const data = store({ overlapHours: "24", expires: far ? app.utils.toDatetimeLocalInputValue(expires).slice(0, 16) : "" });
     openForm({
         title: `Rotate the key ${key.name}`,
         submit: "Rotate key",
+        style: () => (data.overlapHours === "0" ? "danger" : ""),
         size: "sm",
         content: () => [
             t.p(null, "Creates a new key with the same permissions and shows it once."),

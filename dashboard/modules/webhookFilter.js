@@ -62,7 +62,7 @@ function filterNames(id) {
         {
             className: "integrations-details",
             ontoggle: () => attempt(async () => {
-                const halves = ["firstName", "lastName"]; // which only imports know
+                const halves = ["firstName", "middleName", "lastName"]; // which only imports know
                 data.fields = [...(await callIntegrations("GET", "/contacts/fields")).filter((name) => !halves.includes(name)), "createdAt", "updatedAt"];
             }),
         },

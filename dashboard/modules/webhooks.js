@@ -105,7 +105,7 @@ function rotateWebhook(webhook) {
         title: "Rotate the secret?",
         submit: "Rotate secret",
         size: "sm",
-        style: "warning",
+        style: () => (data.overlapHours === "0" ? "danger" : "warning"),
         content: () => [
             t.p(null, "Creates a new secret and shows it once. X-Signature uses it immediately."),
             selectField("The old secret", data, "overlapHours", () => [

@@ -133,7 +133,7 @@ function tenantActions(tenant) {
  * @param {Tenant} [tenant]
  */
 function editTenant(tenant) {
-    const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || ""), country: tenant?.country || "" });
+    const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || ""), country: tenant?.country || "", repeated: "" });
     openForm({
         title: tenant ? `Edit ${tenant.name}` : "New tenant",
         submit: tenant ? "Save" : "Create tenant",
@@ -155,6 +155,10 @@ function editTenant(tenant) {
         ],
         run: async () => {
             const values = { name: data.name.trim(), rateLimit: Number(data.rateLimit), country: data.country.trim() };
+            if (values.name !== tenant?.name && values.name !== data.repeated && await isTaken(values.name)) {
+                data.repeated = values.name;
+                throw new Error(`Another tenant is named ${values.name}. To use the name twice, choose ${tenant ? "Save" : "Create tenant"} again.`);
+            }
             if (tenant) {
                 await app.pb.collection("tenants").update(tenant.id, values, { requestKey: null });
             } else {
@@ -164,6 +168,16 @@ function editTenant(tenant) {
             refreshPage();
         },
     });
+}
+
+/**
+ * Whether a tenant has the name.
+ *
+ * @param {string} name
+ */
+async function isTaken(name) {
+    const filter = app.pb.filter("name = {:name}", { name });
+    return (await app.pb.collection("tenants").getList(1, 1, { filter, fields: "id", requestKey: null })).totalItems > 0;
 }
 
 /** @param {TenantRow} tenant */

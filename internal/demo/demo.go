@@ -22,6 +22,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/security"
 
 	"contactbase/internal/address"
 	"contactbase/internal/credential"
@@ -123,7 +124,8 @@ func (d *demo) prepare(receiver string) error {
 	if err := d.app.Save(d.app.Settings()); err != nil {
 		return fmt.Errorf("saving the settings: %w", err)
 	}
-	d.password, d.secret = secret.New()[len("whsec_"):][:12], secret.New()
+	// letters and digits, which a double click in a terminal selects as a whole
+	d.password, d.secret = security.RandomString(14), secret.New()
 	owner, err := d.create(tenant.CollectionName, map[string]any{"name": "Demo", "apiEnabled": true})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -106,7 +107,12 @@ func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
 // level is the value of a flag, info by default. It is shown in lower case, as it is documented.
 type level struct{ slog.Level }
 
-func (l *level) Set(name string) error { return l.UnmarshalText([]byte(name)) }
+func (l *level) Set(name string) error {
+	if l.UnmarshalText([]byte(name)) != nil {
+		return errors.New("must be debug, info, warn or error")
+	}
+	return nil
+}
 
 func (l *level) String() string { return strings.ToLower(l.Level.String()) }
 
