@@ -1719,7 +1719,7 @@ export interface paths {
                  */
                 until?: string;
                 /**
-                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @description `csv` returns all entries as a file instead of a page.
                  * @example json
                  */
                 format?: "json" | "csv";
@@ -3359,9 +3359,9 @@ export interface components {
                     new: unknown;
                 };
             };
-            /** @description How many deliveries a recovery or redelivery has sent; absent if that is unknown. */
+            /** @description How many deliveries a recovery or redelivery sent; absent if unknown. */
             count?: number;
-            /** @description Why the program did it; absent if a person did. */
+            /** @description Why the program acted; absent if a person did. */
             reason?: string;
             created: components["schemas"]["Time"];
         };
@@ -8245,7 +8245,7 @@ export interface operations {
                  */
                 until?: string;
                 /**
-                 * @description `csv` answers with all entries as a file instead of a page.
+                 * @description `csv` returns all entries as a file instead of a page.
                  * @example json
                  */
                 format?: "json" | "csv";
