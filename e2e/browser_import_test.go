@@ -36,11 +36,11 @@ func TestBrowserImport(t *testing.T) {
 	b.sees("990 would be created")
 	b.sees("Row Field Value Reason 2 Email nonsense is not a valid email address")
 	b.sees("10 rows with an invalid email address")
-	b.sees("Download refused rows")
+	b.sees("Download rejected rows")
 	b.look("import-checked")
 	b.integrations("/imports", "Import and export")
 	b.says("customers.csv", "Created", "–") // which nothing is yet
-	b.says("customers.csv", "Refused", "10")
+	b.says("customers.csv", "Rejected", "10")
 	b.says("customers.csv", "Warnings", "0")
 	b.click("customers.csv")
 	b.sees("990 would be created")

@@ -142,8 +142,8 @@ function importMapping(data) {
         selectField("Contacts that exist", data, "existing", () => [["", "Update"], ["fill", "Fill only empty fields"], ["skip", "Skip"]]),
         selectField("Contacts that do not exist", data, "new", () => [["", "Create"], ["skip", "Skip"]]),
         textField("Country", data, "country", { maxLength: 2, placeholder: "DE", help: "Two letters, to read phone numbers without a country code. Leave empty for the tenant's country." }),
-        selectField("Values that do not fit", data, "strict", () => [["", "Leave them out with a warning"], ["yes", "Refuse the row"]], {
-            help: "This is for phone, company and custom fields. A row with an invalid email address is always refused.",
+        selectField("Values that do not fit", data, "strict", () => [["", "Leave them out with a warning"], ["yes", "Reject the row"]], {
+            help: "This is for phone, company and custom fields. A row with an invalid email address is always rejected.",
         }),
     );
 }
@@ -328,11 +328,11 @@ function importRefusals({ refusals = [], counts }) {
         : [{ row, field: "", value: "", message: reason }]));
     return t.section(
         { className: "integrations-block" },
-        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first ${refusals.length} of ${plural(counts.refused, "refused row")}` : "Refused rows"),
+        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first ${refusals.length} of ${plural(counts.refused, "rejected row")}` : "Rejected rows"),
         t.div(
-            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Refused rows", tabIndex: 0 },
+            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Rejected rows", tabIndex: 0 },
             t.table(
-                { className: "responsive-table", ariaLabel: "Refused rows" },
+                { className: "responsive-table", ariaLabel: "Rejected rows" },
                 t.thead(null, t.tr(null, ["Row", "Field", "Value", "Reason"].map((name) => t.th({ scope: "col" }, name)))),
                 t.tbody(null, faults.map(({ row, field, value, message }) => t.tr(
                     null,

@@ -7,7 +7,7 @@ const findingTexts = {
     invalid_value: (rows, field) => `${rows} with a value that does not fit: ${field}`,
     left_out: (rows, field) => `${rows} with a value that is left out${field ? `: ${field}` : ""}`,
     no_identity: (rows) => `${rows} with neither a name nor an email address`,
-    shared_email: (rows) => `${rows} with the email address of an earlier row, but another contact`,
+    shared_email: (rows) => `${rows} with the email address of an earlier row, although the rows are different contacts`,
     repeated_id: (rows, field) => `${rows} with an ID that an earlier row or another contact has: ${field}`,
     too_long: (rows, field) => `${rows} that ${field ? `have a value that is too long: ${field}` : "are too long"}`,
     cells: (rows) => `${rows} that cannot be divided into the columns`,
@@ -69,7 +69,7 @@ function importDownloads({ id, status, counts }) {
     /** @param {"refused" | "warnings"} kind */
     const load = (kind) => () => attempt(() => loadSheet(`/imports/${id}/problems`, { kind }));
     return [
-        counts.refused ? importButton("Download refused rows", load("refused"), "secondary") : null,
+        counts.refused ? importButton("Download rejected rows", load("refused"), "secondary") : null,
         counts.warnings || counts.repeated ? importButton("Download rows with warnings", load("warnings"), "secondary") : null,
     ];
 }
@@ -84,7 +84,7 @@ function undoImport({ id, name }) {
         const { deleted, kept } = await undone(id, true);
         confirmDialog({
             title: "Undo the import?",
-            text: `${plural(deleted, "contact")} that ${name || "the import"} has created will be deleted. ${kept ? `${plural(kept, "contact")} will be kept, because something has changed them since or requires them. ` : ""}Contacts that the import updated stay as they are.`,
+            text: `${plural(deleted, "contact")} that ${name || "the import"} created will be deleted. ${kept ? `${plural(kept, "contact")} will be kept, because something has changed them since or requires them. ` : ""}Contacts that the import updated stay as they are.`,
             action: `Delete ${plural(deleted, "contact")}`,
             run: async () => {
                 await undone(id, false);

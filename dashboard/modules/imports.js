@@ -32,7 +32,7 @@ function importsPage() {
                 { name: "Rows", cell: ({ total }) => total.toLocaleString("en") },
                 { name: "Created", cell: (row) => writtenRows(row, row.counts.created) },
                 { name: "Updated", cell: (row) => writtenRows(row, row.counts.updated) },
-                { name: "Refused", cell: ({ counts }) => counts.refused.toLocaleString("en") },
+                { name: "Rejected", cell: ({ counts }) => counts.refused.toLocaleString("en") },
                 { name: "Warnings", cell: ({ counts }) => counts.warnings.toLocaleString("en") },
                 { name: "When", cell: ({ createdAt }) => timeAgo(createdAt) },
             ],
@@ -160,7 +160,7 @@ function partFields(data, name) {
     return !name ? [] : [
         isWorkbook ? textField("Sheet", data, "sheet", { help: "The name of a sheet in the workbook. Leave empty for the first one." }) : null,
         /\.vcf$/i.test(name) ? null : textField("Row of the headings", data, "headings", { inputMode: "numeric", help: "The number of the row. Leave empty to find the headings in the first 20 rows." }),
-        isWorkbook ? null : selectField("Encoding", data, "encoding", () => fileEncodings.map((encoding) => [encoding, encoding || "Find it out"])),
+        isWorkbook ? null : selectField("Encoding", data, "encoding", () => fileEncodings.map((encoding) => [encoding, encoding || "Detect"])),
     ];
 }
 
