@@ -162,7 +162,7 @@ function auditActor({ actorKind, actor, actorName }) {
  * @param {AuditEntry} entry
  */
 function auditDetails(entry) {
-    const { action, actorKind, fields, changes, count, reason } = entry;
+    const { action, actorKind, fields, changes, count: number, reason } = entry;
     const others = fields.filter((name) => !(name in changes) && name !== "disabledReason").join(", ");
     const values = Object.entries(changes).map(([name, { old, new: present }]) => t.li(
         null,
@@ -172,7 +172,7 @@ function auditDetails(entry) {
     ));
     const all = [
         reason ? t.p(null, reason) : null,
-        count ? t.p(null, `${count.toLocaleString("en")} sent`) : null,
+        number ? t.p(null, `${count(number)} sent`) : null,
         values.length ? t.ul({ className: "integrations-remarks" }, values) : null,
         others ? t.p({ className: "txt-hint" }, others) : null,
     ].filter(Boolean);

@@ -14,14 +14,14 @@ const findingTexts = {
 };
 
 /**
- * The findings of a check. chooseCountry leads to the field of the country, chooseField maps a column to a field; both are
+ * The findings of a check. toCountry leads to the field of the country, chooseField maps a column to a field; both are
  * null once nothing can be chosen any more.
  *
  * @param {Import} shown
- * @param {(() => unknown) | null} chooseCountry
+ * @param {(() => unknown) | null} toCountry
  * @param {((column: string, field: string) => unknown) | null} chooseField
  */
-function importFindings(shown, chooseCountry, chooseField) {
+function importFindings(shown, toCountry, chooseField) {
     const { findings, remarks, country } = shown;
     const cures = remarks.filter(({ field }) => field);
     if (!findings.length && !(chooseField && cures.length)) {
@@ -35,7 +35,7 @@ function importFindings(shown, chooseCountry, chooseField) {
             t.summary(null, findingTexts[finding.kind](plural(finding.count, "row"), finding.field ? fieldTitle(finding.field) : "")),
             t.ul({ className: "integrations-remarks" }, finding.rows.map((row) => t.li(null, findingRow(shown, row, finding.field)))),
             finding.count > finding.rows.length ? t.p({ className: "txt-hint" }, `The first ${finding.rows.length} rows. Download all of them above.`) : null,
-            finding.kind === "invalid_phone" && !country && chooseCountry ? importButton("Choose a country", chooseCountry, "secondary sm") : null,
+            finding.kind === "invalid_phone" && !country && toCountry ? importButton("Choose a country", toCountry, "secondary sm") : null,
         )),
         chooseField ? cures.map(({ column = "", field = "" }) => t.p(
             null,
