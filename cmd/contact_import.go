@@ -55,6 +55,12 @@ func contactImport(app core.App) *cobra.Command {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	i.bind(command)
+	return loading(command, Hooks, "hooksDir", "hooksPool", "migrationsDir")
+}
+
+// bind adds the flags.
+func (i *importing) bind(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringArrayVar(&i.columns, "column", nil,
 		"map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
@@ -81,7 +87,6 @@ func contactImport(app core.App) *cobra.Command {
 	choices(command, "match", sheet.Matches)
 	choices(command, "existing", sheet.Existing)
 	choices(command, "new", sheet.New)
-	return loading(command, Hooks, "hooksDir", "hooksPool", "migrationsDir")
 }
 
 func (i *importing) run(command *cobra.Command, tenantName string, names []string) error {
@@ -124,14 +129,18 @@ func (i *importing) run(command *cobra.Command, tenantName string, names []strin
 	if err != nil {
 		return withoutCode(err)
 	}
-	begin := imports.Start
-	if i.dryRun {
-		begin = imports.Check
-	}
-	if err := begin(i.app, stored.ID, i.choices); err != nil {
+	if err := i.begin()(i.app, stored.ID, i.choices); err != nil {
 		return errors.Join(withoutCode(err), imports.Cancel(command.Context(), i.app, stored.ID))
 	}
 	return i.follow(command, stored.ID)
+}
+
+// begin returns what starts the import, or its check.
+func (i *importing) begin() func(core.App, string, sheet.Choices) error {
+	if i.dryRun {
+		return imports.Check
+	}
+	return imports.Start
 }
 
 // open returns the file to import: standard input for "-", and several files of vCards as one.
@@ -318,6 +327,21 @@ func (i *importing) follow(command *cobra.Command, id string) error {
 	}
 }
 
+// writeProblems writes the rejected rows and those with warnings to the files of the flags.
+func (i *importing) writeProblems(ctx context.Context, over *imports.Import) error {
+	if i.refused != "" {
+		if err := i.writeRefused(over); err != nil {
+			return err
+		}
+	}
+	if i.warnings == "" {
+		return nil
+	}
+	return writeFile(i.warnings, func(to io.Writer) error {
+		return imports.WriteProblems(ctx, i.app, over.ID, imports.Problems[1], to)
+	})
+}
+
 func (i *importing) report(command *cobra.Command, id string) error {
 	over, err := imports.Find(i.app, id)
 	if err != nil {
@@ -339,18 +363,8 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	for _, finding := range over.Findings {
 		fmt.Fprintln(command.ErrOrStderr(), finding)
 	}
-	if i.refused != "" {
-		if err := i.writeRefused(over); err != nil {
-			return err
-		}
-	}
-	if i.warnings != "" {
-		err := writeFile(i.warnings, func(to io.Writer) error {
-			return imports.WriteProblems(command.Context(), i.app, id, imports.Problems[1], to)
-		})
-		if err != nil {
-			return err
-		}
+	if err := i.writeProblems(command.Context(), over); err != nil {
+		return err
 	}
 	if i.dryRun {
 		if err := imports.Cancel(command.Context(), i.app, id); err != nil {

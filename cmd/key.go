@@ -107,8 +107,9 @@ func noteOldKey(command *cobra.Command, app core.App, id string) error {
 		return fmt.Errorf("reading when the old key expires: %w", err)
 	}
 	end := credential.KeyOf(record).Expires().Time()
-	if text := "note: the old key works until %s; end it earlier with: contactbase key revoke %s\n"; end.After(time.Now()) {
-		fmt.Fprintf(command.ErrOrStderr(), text, stamp.Shown(end), id)
+	if end.After(time.Now()) {
+		fmt.Fprintf(command.ErrOrStderr(), "note: the old key works until %s; end it earlier with: "+
+			"contactbase key revoke %s\n", stamp.Shown(end), id)
 	} else {
 		fmt.Fprintln(command.ErrOrStderr(), "note: the old key has stopped working")
 	}

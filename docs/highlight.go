@@ -29,15 +29,19 @@ var syntaxes = func() map[string]syntax {
 	script := newSyntax(slashes, doubleQuoted+"|"+singleQuoted+"|`[^`]*`",
 		"async await break case catch class const continue default else export false for from function if import in "+
 			"instanceof let new null of return switch throw true try type typeof undefined while")
-	shell := newSyntax(hash, `"(?:\\.|[^"\\])*"|'[^']*'`, "export for do done if then fi sudo curl contactbase npm pip go npx docker")
+	shell := newSyntax(hash, `"(?:\\.|[^"\\])*"|'[^']*'`,
+		"export for do done if then fi sudo curl contactbase npm pip go npx docker")
 	return map[string]syntax{
 		"sh": shell, "curl": shell, "js": script, "ts": script,
 		"go": newSyntax(slashes, doubleQuoted+"|`[^`]*`", "break case chan const continue default defer else false for func "+
 			"go if import interface map nil package range return select struct switch true type var"),
-		"python": newSyntax(hash, `"""[^"]*"""|`+doubleQuoted+"|"+singleQuoted, "and as class def elif else except False for "+
-			"from if import in is lambda None not or pass raise return True try while with yield"),
-		"php":  newSyntax(slashes, doubleQuoted+"|"+singleQuoted, "class const false foreach function if new null return true"),
-		"ruby": newSyntax(hash, doubleQuoted+"|"+singleQuoted, "class def do else end false if nil require return true unless"),
+		"python": newSyntax(hash, `"""[^"]*"""|`+doubleQuoted+"|"+singleQuoted,
+			"and as class def elif else except False for "+
+				"from if import in is lambda None not or pass raise return True try while with yield"),
+		"php": newSyntax(slashes, doubleQuoted+"|"+singleQuoted,
+			"class const false foreach function if new null return true"),
+		"ruby": newSyntax(hash, doubleQuoted+"|"+singleQuoted,
+			"class def do else end false if nil require return true unless"),
 		"json": newSyntax(never, doubleQuoted, "true false null"),
 		"yaml": newSyntax(hash, doubleQuoted+"|"+singleQuoted, "true false null"),
 	}
@@ -99,7 +103,8 @@ func coloured(body string) string {
 		}
 		out := `<div class="samples">`
 		for _, tab := range tabs {
-			out += `<figure data-language="` + tab[1] + `"><figcaption>` + titles[tab[1]] + "</figcaption>" + tab[0] + "</figure>"
+			out += `<figure data-language="` + tab[1] + `"><figcaption>` + titles[tab[1]] + "</figcaption>" +
+				tab[0] + "</figure>"
 		}
 		return out + "</div>\n"
 	})

@@ -17,7 +17,8 @@ func ForModels(base string, served clients.Names) string {
 	out.WriteString("# Contactbase\n\n" +
 		"> The contacts API of a CRM: a REST API with API keys, signed webhooks and a feed of events.\n\n" +
 		"Requests need an API key in the header `X-API-Key` or `Authorization: Bearer`. An administrator creates keys.\n" +
-		"Check `error.code`, and send an `Idempotency-Key` with each POST request, so that you can retry it safely.\n\n## API\n\n")
+		"Check `error.code`, and send an `Idempotency-Key` with each POST request, so that you can retry it " +
+		"safely.\n\n## API\n\n")
 	link("/openapi.json", "OpenAPI 3.1 document", "all operations with examples")
 	link("/mcp", "MCP server", "tools for contacts, over Streamable HTTP with an API key")
 	link("/api/ext/v1", "Base URL", "the address of all operations for integrators")

@@ -20,7 +20,8 @@ const allOperations = "reference"
 // referencePages returns the pages of the API reference: one with all operations, and one for each group.
 func referencePages() []Page {
 	layout := template.Must(template.New("").Funcs(template.FuncMap{
-		"markdown": describe, "answer": describeAnswer, "join": strings.Join, "parameters": newParameters, "highlight": highlight,
+		"markdown": describe, "answer": describeAnswer, "join": strings.Join, "parameters": newParameters,
+		"highlight": highlight,
 	}).ParseFS(site, "site/reference.html"))
 	render := func(name string, data any) template.HTML {
 		var out bytes.Buffer

@@ -56,13 +56,12 @@ routerAdd("GET", "/drop", (e) => { $app.delete($app.findCollectionByNameOrId("co
 	s := i.serve()
 	s.await("1790000000_orders.js") // applied as an upgrade is
 	c := s.client("")
-	for c.do(http.MethodGet, "/hello", "").status == http.StatusServiceUnavailable { // until the upgrade has ended
+	for c.do(http.MethodGet, "/wrong", "").status == http.StatusServiceUnavailable { // until the upgrade has ended
 		runtime.Gosched()
 	}
 	if got := c.expect(http.StatusOK, http.MethodGet, "/hello", "").json()["orders"]; got != 0.0 {
 		t.Errorf("a route of a script answers %v", got)
 	}
-	c.expect(http.StatusBadRequest, http.MethodGet, "/wrong", "")
 	s.await("wrong.pb.js:5: Error: not today")
 	if got := c.expect(http.StatusTeapot, http.MethodGet, "/teapot", ""); !strings.Contains(string(got.body), "Short and stout") {
 		t.Errorf("an error for the client is %s", got)
@@ -70,12 +69,11 @@ routerAdd("GET", "/drop", (e) => { $app.delete($app.findCollectionByNameOrId("co
 	su := s.signIn()
 	su.expect(http.StatusNoContent, http.MethodPost, "/api/crons/wrong", "")
 	s.await("wrong.pb.js:9: ReferenceError: nothing is not defined")
-	for path, says := range map[string]string{
-		"/guard": "belongs to the program", "/drop": "cannot be deleted",
-	} {
-		c.expect(http.StatusBadRequest, http.MethodGet, path, "")
-		s.await(says)
+	if got := c.expect(http.StatusBadRequest, http.MethodGet, "/guard", ""); !strings.Contains(string(got.body), "belongs to the program") {
+		t.Errorf("removing an index of the program is %s", got)
 	}
+	c.expect(http.StatusBadRequest, http.MethodGet, "/drop", "")
+	s.await("cannot be deleted")
 	for _, name := range []string{"types.d.ts", "contactbase.d.ts"} {
 		if _, err := os.Stat(filepath.Join(i.data, name)); err != nil {
 			t.Error(err)

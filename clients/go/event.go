@@ -22,7 +22,8 @@ type EventHead struct {
 	// Erased reports whether the contact was deleted later. Only its ID is left.
 	Erased bool `json:"erased"`
 
-	// Source is what has made the change. It is nil in notices, in events from before version 1.1, and in those with Erased.
+	// Source is what has made the change. It is nil in notices, in events from before version 1.1, and in those with
+	// Erased.
 	Source *Source `json:"source"`
 }
 

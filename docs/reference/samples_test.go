@@ -198,7 +198,7 @@ func TestPythonSamples(t *testing.T) {
 		_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		arrived <- sent{Method: r.Method, URI: r.URL.EscapedPath() + "?" + r.URL.Query().Encode(), Key: token, ContentType: r.Header.Get("Content-Type"), Body: decoded(text)}
 		body := `{"data":[],"hasMore":false,"cursor":"c"}`
-		if r.Method != "GET" || strings.HasPrefix(r.URL.Path, "/api/ext/v1/contacts/") {
+		if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/api/ext/v1/contacts/") {
 			body = `{"data":{"id":"a","name":"b","count":1,"results":[]}}`
 		}
 		_, _ = io.WriteString(w, body)

@@ -187,7 +187,8 @@ func (p *Page) scan(rows *sql.Rows) error {
 		return err
 	}
 	line.Created, line.RecordName = stamp.Show(line.Created), cmp.Or(line.RecordName, ShortURL(url))
-	if err := errors.Join(json.Unmarshal([]byte(fields), &line.Fields), json.Unmarshal([]byte(changes), &line.Changes)); err != nil {
+	err = errors.Join(json.Unmarshal([]byte(fields), &line.Fields), json.Unmarshal([]byte(changes), &line.Changes))
+	if err != nil {
 		return err
 	}
 	p.Lines = append(p.Lines, line)

@@ -27,8 +27,9 @@ type Rotation struct {
 }
 
 // ErrGuarded means that a portal link may not grant the permissions of IsGuarded, or change or rotate a key with one.
-var ErrGuarded = fault.New(fault.MissingPermission, "A portal link may not grant permissions that no key has by default, "+
-	"such as contacts:delete, or change or rotate a key that has one. Sign in as an admin of the tenant.")
+var ErrGuarded = fault.New(fault.MissingPermission,
+	"A portal link may not grant permissions that no key has by default, "+
+		"such as contacts:delete, or change or rotate a key that has one. Sign in as an admin of the tenant.")
 
 // Rotate creates a successor with the same permissions as the key with this id, which expires after the overlap
 // (immediately for 0), or earlier if it would anyway. The error is sql.ErrNoRows if there is no such key, and a

@@ -24,6 +24,8 @@ var ownerless = map[string]string{
 	"_idempotency.contact":   "the answer to a deletion is remembered, too",
 	"_idempotency.key":       "its own",
 	"_idempotency.request":   "a hash of the request",
+	"_imports.person":        "who started it may be gone; the history then shows no name",
+	"_sources.person":        "as of imports",
 	"_inboundPeople.person":  "a request is searched for a deleted person's data after the deletion",
 	"_importNotes.contact":   "empty once the contact is deleted and erased",
 	"_importRows.import":     "a deleted import's rows go with the next pruning",

@@ -45,12 +45,13 @@ func (r *registry) skipAfter(app core.App) {
 		handler := *noted
 		on().Bind(&handler)
 	}
-	skipped := &hook.Handler[*core.ModelErrorEvent]{Priority: order.PreviewsNoted, Func: func(e *core.ModelErrorEvent) error {
+	skip := func(e *core.ModelErrorEvent) error {
 		if r.isPreviewed(e.Model) {
 			return nil
 		}
 		return e.Next()
-	}}
+	}
+	skipped := &hook.Handler[*core.ModelErrorEvent]{Priority: order.PreviewsNoted, Func: skip}
 	for _, on := range []func(...string) *hook.TaggedHook[*core.ModelErrorEvent]{
 		app.OnModelAfterCreateError, app.OnModelAfterUpdateError, app.OnModelAfterDeleteError,
 	} {

@@ -76,7 +76,8 @@ func CodeOf(e *core.RequestEvent) string {
 // SetParameters sets the names of the invalid parameters of a request, for the log. It leaves out what can hardly be a
 // name, and may be a value.
 func SetParameters(e *core.RequestEvent, names []string) {
-	plain := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return !plainName.MatchString(name) })
+	isOther := func(name string) bool { return !plainName.MatchString(name) }
+	plain := slices.DeleteFunc(slices.Sorted(slices.Values(names)), isOther)
 	e.Set(parametersKey, strings.Join(plain[:min(len(plain), maxParameters)], " "))
 }
 
@@ -148,7 +149,8 @@ func statusOf(e *core.RequestEvent, err error) int {
 	return status
 }
 
-// write logs a request, without anything that the client has sent but the names of invalid parameters. It logs the error only if the server has failed.
+// write logs a request, without anything that the client has sent but the names of invalid parameters. It logs the
+// error only if the server has failed.
 func write(log *slog.Logger, e *core.RequestEvent, err error, route string, status int, took time.Duration) {
 	level, message := slog.LevelWarn, "slow request"
 	attrs := make([]slog.Attr, 0, 8)

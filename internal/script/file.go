@@ -36,7 +36,7 @@ const (
 func (f *file) prepare(vm *goja.Runtime) {
 	r := &run{file: f, vm: vm}
 	define := func(name string, changed func(goja.Value) goja.Value) {
-		var value goja.Value = goja.Undefined()
+		value := goja.Undefined()
 		get := vm.ToValue(func(goja.FunctionCall) goja.Value { return value })
 		set := vm.ToValue(func(call goja.FunctionCall) goja.Value {
 			value = changed(call.Argument(0))

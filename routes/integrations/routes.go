@@ -4,6 +4,7 @@ package integrations
 
 import (
 	"github.com/pocketbase/pocketbase/core"
+	"slices"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
@@ -87,6 +88,14 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))),
 		route.New("POST", "/inbound/requests/{id}/replay",
 			route.WithCurrentFields(s.replayInbound), admins(fromPath(requestsTable))),
+		route.New("GET", "/overview", s.landing, viewers()),
+		route.New("GET", "/audit", s.listAudit, admins()),
+		route.New("GET", "/replica", s.replicaStatus, superusers),
+	}, slices.Concat(s.contactRoutes(superusers), s.tenantRoutes(superusers))...)
+}
+
+func (s *server) contactRoutes(superusers scope) []route.Route {
+	return []route.Route{
 		route.New("GET", "/contacts", s.Contacts.List, viewers()),
 		route.New("GET", "/contacts/count", s.Contacts.Count, viewers()),
 		route.New("GET", "/contacts/{id}", s.Contacts.Read, viewers(fromPath(contactsTable))),
@@ -106,10 +115,7 @@ func (s *server) routes() []route.Route {
 		route.New("POST", "/imports/{id}/undo", s.undoImport, limited("undo", admins(fromPath(importsTable)))),
 		route.New("GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))),
 		route.New("GET", "/imports/{id}/problems", s.readProblems, admins(fromPath(importsTable))),
-		route.New("GET", "/overview", s.landing, viewers()),
-		route.New("GET", "/audit", s.listAudit, admins()),
-		route.New("GET", "/replica", s.replicaStatus, superusers),
-	}, s.tenantRoutes(superusers)...)
+	}
 }
 
 func (s *server) tenantRoutes(superusers scope) []route.Route {

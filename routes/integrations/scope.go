@@ -267,7 +267,8 @@ func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
 		alias = "AND NOT EXISTS (SELECT 1 FROM `_mergedContacts` WHERE `tenant` = ?2 AND `oldId` = j.`value`) "
 	}
 	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), "SELECT EXISTS (SELECT 1 FROM json_each(?1) j "+
-		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2) "+alias+")", sqlite.List(ids), owner)
+		"WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE `id` = j.`value` AND `tenant` = ?2) "+alias+")",
+		sqlite.List(ids), owner)
 	if err != nil {
 		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
 	}

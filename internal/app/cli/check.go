@@ -29,6 +29,16 @@ const mostRuntimes = 1_000
 // mostDays is a century. More than 106,751 days exceed time.Duration.
 const mostDays = 36_500
 
+func (c *config) checkScripts(name func(flag string) string) error {
+	if c.scripts.Pool < 0 || c.scripts.Pool > mostRuntimes {
+		return fmt.Errorf("%s must be from 0 to %d", name("hooksPool"), mostRuntimes)
+	}
+	if _, err := os.Stat(c.scripts.Hooks); c.scripts.Hooks != "" && err != nil {
+		return fmt.Errorf("%s: %w", name("hooksDir"), err)
+	}
+	return nil
+}
+
 // check returns an error if a setting is invalid.
 func (c *config) check(flags *pflag.FlagSet) error {
 	name := func(flag string) string { return c.settings.Name(flags.Lookup(flag)) }
@@ -66,11 +76,8 @@ func (c *config) check(flags *pflag.FlagSet) error {
 		return fmt.Errorf("%s: sync requires %s to be full, because a power cut could otherwise lose acknowledged writes",
 			name("replicaMode"), name("durability"))
 	}
-	if c.scripts.Pool < 0 || c.scripts.Pool > mostRuntimes {
-		return fmt.Errorf("%s must be from 0 to %d", name("hooksPool"), mostRuntimes)
-	}
-	if _, err := os.Stat(c.scripts.Hooks); c.scripts.Hooks != "" && err != nil {
-		return fmt.Errorf("%s: %w", name("hooksDir"), err)
+	if err := c.checkScripts(name); err != nil {
+		return err
 	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)

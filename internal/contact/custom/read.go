@@ -71,10 +71,7 @@ func Read(field core.Field, text string, style Style) Reading {
 		return Reading{Value: text}
 	}
 	trimmed := strings.TrimSpace(text)
-	if trimmed == "" {
-		return Reading{}
-	}
-	if style&exact == 0 && IsNoValue(field, trimmed) {
+	if trimmed == "" || style&exact == 0 && IsNoValue(field, trimmed) {
 		return Reading{}
 	}
 	value, why := any(trimmed), ""

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
@@ -94,16 +93,10 @@ func jsonValue(value any) (any, *fault.Field) {
 	return types.JSONRaw(encoded), nil
 }
 
-// midnight is how programs send a day: as midnight of their zone, which may be in the day before in UTC.
-var midnight = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00:00(?:\.0+)?[+-][0-9]{2}:[0-9]{2}$`)
-
 // dateValue returns the time as it will be read: with milliseconds, and a year of four digits.
 func dateValue(text string) (any, *fault.Field) {
 	if text == "" {
 		return nil, nil
-	}
-	if day := midnight.FindStringSubmatch(text); day != nil {
-		text = day[1]
 	}
 	sent, err := types.ParseDateTime(text)
 	if err == nil {

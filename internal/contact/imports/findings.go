@@ -110,7 +110,7 @@ func (f *findings) add(p problem) {
 }
 
 // identity has parts of hashes: of a row's contact, and of what finds it. The first one differs between rows of the
-// same contact where the check has forgotten that, and the second one where they name it differently.
+// same contact where the check has forgotten that, and the second one, 0 without an ID, where they name it differently.
 type identity struct{ contact, key uint32 }
 
 // compare adds what a row has in common with earlier ones, and reports whether it shares its address with one. ids are
@@ -127,7 +127,7 @@ func (f *findings) compare(row int, item *contact.Item, ids map[string]string, c
 	if c == nil || address == "" {
 		return false
 	}
-	own := identity{f.part(c.ID), f.part(strconv.Itoa(row))}
+	own := identity{contact: f.part(c.ID)}
 	if at := slices.IndexFunc(item.Keys, func(key contact.Key) bool { return key.Value != "" }); at >= 0 {
 		own.key = f.part(item.Keys[at].Value)
 	}

@@ -122,10 +122,10 @@ func TestAddressesAreTheEmail(t *testing.T) {
 	app := testkit.NewApp(t)
 	acme := testkit.Tenant(t, app, "Acme")
 	for text, want := range map[string]string{
-		"Name,E-Mail Adress\nAda,ada@example.com\nBob,nonsense\nCleo,cleo@example.com\n": "name,email",
-		"Name,Zustellung\nAda,ada@example.com\n":                                         "name,email",
-		"Name,Zustellung,Email\nAda,boss@example.com,ada@example.com\n":                  "name,,email",
-		"Name,Zustellung\nAda,at @home\nBob,@bob\n":                                      "name,",
+		"Name,Reach me at\nAda,ada@example.com\nBob,nonsense\nCleo,cleo@example.com\n": "name,email",
+		"Name,Zustellung\nAda,ada@example.com\n":                                       "name,email",
+		"Name,Zustellung,Email\nAda,boss@example.com,ada@example.com\n":                "name,,email",
+		"Name,Zustellung\nAda,at @home\nBob,@bob\n":                                    "name,",
 	} {
 		if got := strings.Join(store(t, app, acme, text).Mapping, ","); got != want {
 			t.Errorf("%q is mapped to %s", text, got)

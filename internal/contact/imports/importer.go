@@ -135,8 +135,9 @@ func (w *worker) end(t turn) {
 
 // The conditions on an import that is to be checked, applied or undone, and on one whose tenant has API access.
 const (
-	unfinished = "`status` IN ('checking', 'running', 'undoing') AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
-	isEnabled  = "EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant` AND t.`apiEnabled` = 1)"
+	unfinished = "`status` IN ('checking', 'running', 'undoing') " +
+		"AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant`)"
+	isEnabled = "EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = `tenant` AND t.`apiEnabled` = 1)"
 )
 
 // waiting returns the imports whose turn may be next, by their tenants, in the order of their ids. It drops checks that

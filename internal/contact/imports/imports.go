@@ -154,23 +154,31 @@ func (i *Import) readRows(app core.App) (err error) {
 		lastNoted = i.Notes[n-1].Row
 	}
 	for _, row := range i.namedRows() {
-		if row > lastRefused {
-			more, err := refusals(app, i.ID, row-1, 1)
-			if err != nil {
-				return err
-			}
-			if len(more) > 0 && more[0].Row == row {
-				i.Refusals = append(i.Refusals, more...)
-			}
+		if err := i.readRow(app, row, row > lastRefused, row > lastNoted); err != nil {
+			return err
 		}
-		if row > lastNoted {
-			more, err := notes(app, i.ID, row-1, 1)
-			if err != nil {
-				return err
-			}
-			if len(more) > 0 && more[0].row == row {
-				i.Notes = more[0].appendTo(i.Notes)
-			}
+	}
+	return nil
+}
+
+// readRow reads the refusal and the notes of a row, if it has any.
+func (i *Import) readRow(app core.App, row int, refusal, noted bool) error {
+	if refusal {
+		more, err := refusals(app, i.ID, row-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(more) > 0 && more[0].Row == row {
+			i.Refusals = append(i.Refusals, more...)
+		}
+	}
+	if noted {
+		more, err := notes(app, i.ID, row-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(more) > 0 && more[0].row == row {
+			i.Notes = more[0].appendTo(i.Notes)
 		}
 	}
 	return nil

@@ -22,7 +22,8 @@ const (
 // usedSQL returns how many bytes the imports of the tenant ?1 count. Of one that has ended, only the refusals and the
 // rows with notes are left.
 const usedSQL = "SELECT coalesce(sum(?2 + iif(`status` IN ('done', 'cancelled', 'dryRun', 'undoing', 'undone'), " +
-	"`bytes` * min(`total`, `rowsRefused` + `rowsRepeated` + `warnings`) / max(`total`, 1), `bytes`)), 0) FROM `_imports` WHERE `tenant` = ?1"
+	"`bytes` * min(`total`, `rowsRefused` + `rowsRepeated` + `warnings`) / max(`total`, 1), `bytes`)), 0) " +
+	"FROM `_imports` WHERE `tenant` = ?1"
 
 // Used returns how many bytes the imports of the tenant count.
 func Used(tx sqlite.Reader, tenantID string) (int64, error) {

@@ -68,8 +68,8 @@ func WriteRefused(app core.App, id string, format sheet.Format, to io.Writer) er
 var Problems = []string{"refused", "warnings"}
 
 // WriteProblems writes the rows of an import that are refused, or those with warnings, as CSV for spreadsheets: as they
-// were sent, followed by the errors or warnings of each. The kind is one of Problems. The error is sql.ErrNoRows if there is
-// no such import. It stops between two pages when ctx ends.
+// were sent, followed by the errors or warnings of each. The kind is one of Problems. The error is sql.ErrNoRows if
+// there is no such import. It stops between two pages when ctx ends.
 func WriteProblems(ctx context.Context, app core.App, id, kind string, to io.Writer) error {
 	i, err := Find(app, id)
 	if err != nil {

@@ -228,11 +228,11 @@ func areNames(column int, sample [][]string) bool {
 	return 2*len(different) > values
 }
 
-// areAddresses reports whether most values in a column are email addresses.
+// areAddresses reports whether most values in a column are an email address and nothing else.
 func areAddresses(column int, sample [][]string) bool {
 	like, values := count(func(value string) bool {
 		read := contact.ReadEmail(value)
-		return read.Wrong == nil && read.Value != ""
+		return read.Wrong == nil && read.Value != "" && read.LeftOut == ""
 	}, column, sample)
 	return 2*like > values
 }

@@ -37,7 +37,8 @@ func (s *Store) logDisabled(results ...delivery.Result) {
 // disabling returns the statements that disable a webhook, and write its notice and its entry in the audit log.
 func disabling(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlite.Statement, error) {
 	written, err := notice.Disabled(tx, webhook, reason, now)
-	return append(written, audit.Disabling(webhook, reason, now), statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+	return append(written, audit.Disabling(webhook, reason, now),
+		statement(disableSQL, webhook, reason, stamp.Stored(now))), err
 }
 
 // failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last

@@ -58,7 +58,7 @@ func cutForm(body string) (string, bool) {
 
 func TestEventNeedsPlainValues(t *testing.T) {
 	t.Parallel()
-	it := decodeEventItem(t, "contact.created", `{"id":"a1","email":["x"]}`, "null")
+	it := decodeEventItem(t, "contact.created", `{"id":"a1","email":["x","y"]}`, "null")
 	if it.Err == nil || it.Err.Fields["email"].Code != fault.CodeInvalidType {
 		t.Errorf("got %v", it.Err)
 	}
