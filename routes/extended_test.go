@@ -23,6 +23,7 @@ import (
 const (
 	changedName  = "to be changed"
 	invalidName  = "to be invalid"
+	vagueName    = "to be invalid as a whole"
 	rejectedName = "to be rejected"
 	failingName  = "to fail"
 	panickyName  = "to panic"
@@ -40,6 +41,8 @@ func extend(app core.App, other string, after *int) {
 			e.Record.Set("company", "Engines")
 		case invalidName:
 			return validation.Errors{"name": validation.NewError("bad", "is bad")}
+		case vagueName:
+			return validation.NewError("bad", "is bad")
 		case rejectedName:
 			return router.NewApiError(http.StatusTeapot, "short and stout", nil)
 		case failingName:
@@ -274,7 +277,7 @@ func TestHooksRefuseWhatEveryDoorWrites(t *testing.T) {
 	t.Parallel()
 	for door, write := range waysToWrite() {
 		for name, says := range map[string]string{
-			invalidName: "is bad", rejectedName: "hort and stout",
+			invalidName: "is bad", vagueName: "is bad", rejectedName: "hort and stout",
 			failingName: "extension of this installation failed", panickyName: "extension of this installation failed",
 			movedName: "extension of this installation failed", lateName: "extension of this installation failed",
 		} {
@@ -307,6 +310,7 @@ func TestCodesOfRefusals(t *testing.T) {
 	h := newHouse(t, true)
 	for name, want := range map[string][2]string{
 		invalidName:  {"400 ", `"code":"validation_failed"`},
+		vagueName:    {"400 ", `"fields":{"contact":{"code":`},
 		rejectedName: {"418 ", `"code":"rejected"`},
 		failingName:  {"500 ", `"code":"internal_error"`},
 		movedName:    {"500 ", `"code":"internal_error"`},

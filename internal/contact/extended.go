@@ -168,6 +168,7 @@ func recoverHook(err *error) {
 func hookFault(app core.App, hooks []string, err error) (*fault.Error, error) {
 	var known *fault.Error
 	var invalid validation.Errors
+	var single validation.Error
 	var routed *router.ApiError
 	switch isMoved := errors.Is(err, errMoved); {
 	case errors.Is(err, ErrNoTenant) || tenant.IsMoving(err) || sqlite.IsUnavailable(err):
@@ -176,6 +177,8 @@ func hookFault(app core.App, hooks []string, err error) (*fault.Error, error) {
 		return known, nil
 	case !isMoved && errors.As(err, &invalid):
 		return fault.InvalidContact(fieldsOf(invalid)), nil
+	case !isMoved && errors.As(err, &single): // of no field
+		return fault.InvalidContact(fieldsOf(validation.Errors{"contact": single})), nil
 	case !isMoved && errors.As(err, &routed) && len(routed.Data) > 0:
 		return fault.InvalidContact(fieldsOfData(routed.Data)), nil
 	case !isMoved && errors.As(err, &routed) && routed.Status >= 400 && routed.Status < 500:
