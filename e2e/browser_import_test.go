@@ -69,7 +69,7 @@ func TestBrowserImport(t *testing.T) {
 	b.integrations("/imports", "Import and export")
 	b.click("customers.csv")
 	b.click("Undo")
-	b.sees("990 contacts that customers.csv has created will be deleted.")
+	b.sees("990 contacts that customers.csv created will be deleted.")
 	b.look("import-undo")
 	b.click("Delete 990 contacts")
 	b.sees("990 contacts deleted, 0 kept")
