@@ -208,7 +208,7 @@ function importProgress(shown) {
             `${counts.updated.toLocaleString("en")} ${would ? "would be updated" : "updated"}, `,
             `${counts.unchanged.toLocaleString("en")} unchanged, `,
             `${counts.skipped.toLocaleString("en")} skipped, `,
-            t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
+            t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} rejected`),
             counts.repeated ? `; ${plural(counts.repeated, "repeated row")}` : "",
             counts.warnings ? `; ${plural(counts.warnings, "warning")}` : "",
         ),
