@@ -174,7 +174,8 @@ func parseAction(object map[string]any, item *contact.Item) error {
 	case hasID && !byID:
 		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update or a delete only")
 	case hasMatch && !byMatch:
-		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert, or a delete without an id, only")
+		return fault.InvalidField("match", fault.CodeInvalidValue,
+			"is allowed for an upsert, or a delete without an id, only")
 	case hasID && item.Action == contact.Delete && len(item.Changes) > 0:
 		return fault.InvalidField("contact", fault.CodeInvalidValue, "is allowed for a delete without an id only")
 	case byID:

@@ -3,8 +3,9 @@
 package integrations
 
 import (
-	"github.com/pocketbase/pocketbase/core"
 	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"

@@ -59,7 +59,8 @@ func (i *Import) changeRows(changed map[string]string) (rows [][]any) {
 }
 
 // isUntouched is the condition that nothing has happened to the contact k since the import has created or changed it.
-const isUntouched = "k.`updated` = c.`updated` AND NOT EXISTS (SELECT 1 FROM `_mergedContacts` m WHERE m.`contact` = k.`id`)"
+const isUntouched = "k.`updated` = c.`updated` " +
+	"AND NOT EXISTS (SELECT 1 FROM `_mergedContacts` m WHERE m.`contact` = k.`id`)"
 
 // createdSQL returns the next contacts ?3 that the import ?1 has created, and whether they exist, and are untouched.
 const createdSQL = "SELECT c.`contact`, k.`id` IS NOT NULL, coalesce(" + isUntouched + ", 0) FROM `_importCreated` c " +
