@@ -45,8 +45,8 @@ func TestScreenshots(t *testing.T) {
 	b := s.newBrowser().signInAs(s, "admin@example.com", password)
 	b.forgiven = "Failed to load resource"
 	b.resize(1280, 800, "light")
-	b.integrations("/webhooks/"+webhook+"/deliveries", "Deliveries")
-	b.wait("the deliveries", `document.querySelectorAll(".integrations-table tbody tr").length > 4 && document.querySelector(".integrations-chart rect")`)
+	b.integrations("/webhooks/"+webhook, "CRM sync")
+	b.wait("the deliveries", `document.querySelectorAll(".integrations-table tbody tr").length > 4 && !document.querySelector(".page").innerText.includes("no attempts")`)
 	b.picture(folder, "deliveries")
 	b.integrations("/webhooks", "Webhooks")
 	b.wait("the webhooks", `document.querySelectorAll(".integrations-table tbody tr").length > 1`)
