@@ -46,6 +46,7 @@ type server struct {
 	models   *mcp.Server
 	feed     *feed.Feed
 	drain    *drain
+	bodies   *body.Ledger
 }
 
 // Bind registers all routes and middlewares.
@@ -77,6 +78,7 @@ func Bind(app core.App, config route.Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
 			drain:    drain,
+			bodies:   bodies,
 		}
 		observer, err := requests.Observe(config.Registerer, config.Log, refusals, s.countCall)
 		if err != nil {
@@ -113,7 +115,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	inbound.Route("OPTIONS", "/{token}", s.allowInbound).Bind(requireUTF8()) // unknown, so that no Allow lists it
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(accounts...)
 	s.group(e, adminPrefix, integrations.Routes(s.Config, integrations.Shared{
-		Lists: s.lists, Limits: s.limits, Contacts: s.tenantContacts(), KeyOf: s.keyOf,
+		Lists: s.lists, Limits: s.limits, Contacts: s.tenantContacts(), KeyOf: s.keyOf, Ledger: s.bodies,
 	})...)
 }
 

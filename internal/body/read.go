@@ -37,10 +37,12 @@ func (b *Body) Bytes(ctx context.Context, limit int64) ([]byte, error) {
 		if err := b.within(limit, b.collect); err != nil {
 			return nil, err
 		}
-		if b.size > smallBody && b.ledger != nil {
-			if err := b.await(ctx, b.ledger.decoding, min(int64(b.size), largeBody)); err != nil {
+		if b.ledger != nil {
+			end, err := b.ledger.AwaitDecoding(ctx, b.owner, b.size)
+			if err != nil {
 				return nil, err
 			}
+			b.ends = append(b.ends, end)
 		}
 		b.join()
 	}
@@ -94,6 +96,15 @@ func (b *Body) within(limit int64, read func() error) error {
 	default:
 		return err
 	}
+}
+
+// AwaitDecoding waits for the turn of an owner to decode a stored body of this size in bytes, as a received one does.
+// The caller ends the turn. The error is a *fault.Error if the body cannot be taken now.
+func (l *Ledger) AwaitDecoding(ctx context.Context, owner Owner, size int) (end func(), err error) {
+	if size <= smallBody {
+		return func() {}, nil
+	}
+	return l.decoding.take(ctx, owner, min(int64(size), largeBody))
 }
 
 // await waits for a turn, which lasts until the request ends.

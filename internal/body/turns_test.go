@@ -94,6 +94,31 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	})
 }
 
+// A stored body takes its turn among received ones, unless it is small.
+func TestStoredBodiesTakeTurns(t *testing.T) {
+	t.Parallel()
+	l, own := NewLedger(DefaultLimits), Tenant("a")
+	first, err := l.AwaitDecoding(t.Context(), own, 5*largeBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.AwaitDecoding(t.Context(), own, 5*largeBody); err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := l.AwaitDecoding(gone, own, largeBody); !errors.Is(err, context.Canceled) {
+		t.Errorf("a third one gets %v", err)
+	}
+	if _, err := l.AwaitDecoding(gone, own, smallBody); err != nil {
+		t.Errorf("a small one gets %v", err)
+	}
+	first()
+	if _, err := l.AwaitDecoding(t.Context(), own, largeBody); err != nil {
+		t.Errorf("after the end of one, the next gets %v", err)
+	}
+}
+
 // A body waits for its turn as long as its client, and 10 s.
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()

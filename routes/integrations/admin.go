@@ -14,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/audit"
+	"contactbase/internal/body"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
@@ -45,16 +46,16 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 		attempt, err := delivery.Ping(ctx, s.Deliveries, s.Sender, id)
 		return envelope.WriteResult(e, attempt, err)
 	}
-	var body map[string]json.RawMessage
+	var content map[string]json.RawMessage
 	switch {
 	case !slices.Contains(event.Kinds, sample.Type):
 		return fault.InvalidField("type", fault.CodeInvalidValue, "must be one of "+strings.Join(event.Kinds, ", "))
 	case len(sample.Body) > maxSample:
 		return fault.InvalidField("body", fault.CodeInvalidValue, "must have at most 64 KiB")
-	case json.Unmarshal(sample.Body, &body) != nil || body == nil:
+	case json.Unmarshal(sample.Body, &content) != nil || content == nil:
 		return fault.InvalidField("body", fault.CodeInvalidValue, "must be a JSON object")
 	}
-	attempt, err := delivery.Sample(ctx, s.Deliveries, s.Sender, id, event.Kind(sample.Type), body)
+	attempt, err := delivery.Sample(ctx, s.Deliveries, s.Sender, id, event.Kind(sample.Type), content)
 	return envelope.WriteResult(e, attempt, err)
 }
 
@@ -209,6 +210,11 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	end, err := s.Ledger.AwaitDecoding(e.Request.Context(), body.Tenant(webhook.TenantID), len(request.Body))
+	if err != nil {
+		return err
+	}
+	defer end()
 	received, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/body"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -23,6 +24,7 @@ type Shared struct {
 	Lists    *list.Reader
 	Limits   *limit.Limits
 	Contacts Contacts
+	Ledger   *body.Ledger // of the bodies under way
 	// KeyOf returns the identity of the API key in a request, nil if it has none, or an error if the key is invalid.
 	KeyOf func(*core.RequestEvent) (*credential.Identity, error)
 }
