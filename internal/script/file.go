@@ -173,7 +173,9 @@ func (r *run) failed(call goja.FunctionCall) goja.Value {
 	var located *extension.Failure
 	var routed *router.ApiError
 	var invalid validation.Errors
-	if errors.As(cause, &located) || errors.As(cause, &routed) && routed.Status < 500 || errors.As(cause, &invalid) {
+	var single validation.Error
+	if errors.As(cause, &located) || errors.As(cause, &routed) && routed.Status < 500 ||
+		errors.As(cause, &invalid) || errors.As(cause, &single) {
 		return thrown
 	}
 	failure := &extension.Failure{File: r.file.name, Err: cause}
