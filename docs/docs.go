@@ -197,7 +197,7 @@ func linked(body string) string {
 	return body
 }
 
-// light matches a screenshot, of which there is another one in dark colours.
+// light matches the light version of a screenshot, which also has a dark one.
 var light = regexp.MustCompile(`<img src="([^"]*)-light\.png"[^>]*>`)
 
 // pictured shows screenshots in the colours of the reader.

@@ -16,7 +16,7 @@ const sourceLabels = {
 /** The fields that every contact has. */
 const contactFields = { name: "Name", email: "Email", phone: "Phone", company: "Company", externalId: "External ID" };
 
-/** What else a contact has that nobody can set. */
+/** The properties of a contact that only the server sets. */
 const fixedFields = ["id", "createdAt", "updatedAt"];
 
 /** @typedef {{ rows: ContactEvent[] | null, contact: Contact | null, tag: string, event: string }} ContactData */

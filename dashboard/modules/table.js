@@ -4,7 +4,7 @@
 
 /**
  * A column; the last one, without a name, holds the buttons. Columns of the classes integrations-wide and integrations-roomy
- * disappear where there is no room for them, in that order.
+ * disappear on narrow screens, in that order.
  *
  * @template R
  * @typedef {{ name?: string, hiddenName?: boolean, className?: string, cell: (row: R) => Child, sort?: string }} Column

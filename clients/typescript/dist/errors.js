@@ -43,6 +43,6 @@ export function must({ data, error, response }) {
     if (!response.ok)
         throw new ContactbaseError(response, error);
     if (data === undefined)
-        throw new Error("there is no answer in the body");
+        throw new Error("the response body is empty");
     return data;
 }

@@ -56,6 +56,6 @@ export interface Answer<T> {
 /** Returns the data of a response, or throws its error. */
 export function must<T>({ data, error, response }: Answer<T>): T {
   if (!response.ok) throw new ContactbaseError(response, error);
-  if (data === undefined) throw new Error("there is no answer in the body");
+  if (data === undefined) throw new Error("the response body is empty");
   return data;
 }

@@ -1,7 +1,7 @@
 /** The delays between two attempts, in milliseconds. */
 const firstPause = 250; // doubled with each try
 const longestPause = 8_000;
-const longestRetryAfter = 60_000; // who is told to wait longer is told so by the error
+const longestRetryAfter = 60_000; // for a longer wait, the caller gets the error
 
 /** How requests are sent. */
 export interface Sending {
