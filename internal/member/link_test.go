@@ -14,6 +14,31 @@ import (
 	"contactbase/internal/testkit"
 )
 
+// No password signs in to a link, and creating one hashes none, which takes a while: two links have the same.
+func TestLinksHaveNoPassword(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant, hashes := testkit.Tenant(t, app, "Acme"), map[string]bool{}
+	for range 2 {
+		link, err := member.NewLink(app, tenant, member.LinkOptions{Role: member.RoleViewer, Duration: time.Hour}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := app.FindRecordById(member.CollectionName, link.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := record.GetString("password:hash")
+		if hash == "" || record.ValidatePassword("") || record.ValidatePassword(hash) {
+			t.Errorf("the hash %q has a password", hash)
+		}
+		hashes[hash] = true
+	}
+	if len(hashes) != 1 {
+		t.Errorf("there are the hashes %v", hashes)
+	}
+}
+
 // A link authenticates as a member until its record is deleted: by a revocation, or after its expiry.
 func TestLinks(t *testing.T) {
 	t.Parallel()
