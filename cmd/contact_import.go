@@ -72,7 +72,7 @@ func (i *importing) bind(command *cobra.Command) {
 	flags.StringVar(&i.choices.Country, "country", "",
 		"read national phone numbers and ambiguous dates of this country, for example DE (default: that of the tenant)")
 	flags.BoolVar(&i.choices.Strict, "strict", false,
-		"refuse a row with an invalid phone, company or custom field instead of leaving out the value")
+		"reject a row with an invalid phone, company or custom field instead of leaving out the value")
 	flags.IntVar(&i.source.Headings, "headings", 0,
 		"the row with the column headings (default: the first of 20 rows that looks like it)")
 	flags.StringVar(&i.source.Sheet, "sheet", "", "import this sheet of a workbook (default: the first one)")

@@ -65,7 +65,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		return errors.New("the import was cancelled; rows already applied stay")
 	}
 	for _, refusal := range over.Refusals {
-		fmt.Fprintf(command.ErrOrStderr(), "row %d is refused: %s\n", refusal.Row, refusal.Reason)
+		fmt.Fprintf(command.ErrOrStderr(), "row %d is rejected: %s\n", refusal.Row, refusal.Reason)
 	}
 	notes, err := imports.Notes(i.app, id, imports.MaxNotes)
 	if err != nil {
@@ -92,7 +92,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	wrong := printOne(command, answer)
 	if over.RowsRefused > 0 {
 		wrong = errors.Join(wrong, fmt.Errorf(
-			"%d of %d rows were refused; --refused FILE writes them with the reasons", over.RowsRefused, over.Total,
+			"%d of %d rows were rejected; --refused FILE writes them with the reasons", over.RowsRefused, over.Total,
 		))
 	}
 	return errors.Join(wrong, i.unanswered(over.Encodings))

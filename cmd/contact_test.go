@@ -259,7 +259,7 @@ func TestWorkbookCommands(t *testing.T) {
 	if err := os.WriteFile(file, []byte("name,email\nBob,nonsense@\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := do("import", "Acme", file, "--refused", refused); err == nil || !strings.Contains(err.Error(), "1 of 1 rows were refused") {
+	if _, err := do("import", "Acme", file, "--refused", refused); err == nil || !strings.Contains(err.Error(), "1 of 1 rows were rejected") {
 		t.Errorf("with a refused row the command ends with %v", err)
 	}
 	if listed, err := imports.List(app, acme); err != nil || listed[0].Name != "contacts.XLSX" {

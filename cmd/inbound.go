@@ -96,7 +96,7 @@ func (f *signingFlags) check() error {
 
 func (f *signingFlags) add(command *cobra.Command) {
 	command.Flags().StringVar(&f.secret, "verifySecret", "",
-		"the secret with which the sender signs; refuses requests without a valid signature")
+		"the secret with which the sender signs; rejects requests without a valid signature")
 	command.Flags().StringVar(&f.scheme, "verifyScheme", "",
 		"how the sender signs: "+alternatives(inbound.Schemes())+" (default: as the preset's sender)")
 	choices(command, "verifyScheme", inbound.Schemes())

@@ -98,7 +98,7 @@ func (l *signInLimit) warn(e *core.RecordAuthWithPasswordRequestEvent) {
 		now-last < int64(time.Minute/time.Second) || !l.warned.CompareAndSwap(last, now) {
 		return
 	}
-	e.App.Logger().Warn("too many wrong passwords for a superuser: sign-ins are refused for a while, except from "+
+	e.App.Logger().Warn("too many wrong passwords for a superuser: sign-ins are rejected for a while, except from "+
 		"addresses of the last 30 days; the commands work meanwhile: contactbase superuser update EMAIL PASSWORD "+
 		"sets another password and ends the limit, contactbase superuser upsert adds a superuser",
 		"superuser", e.Record.Id, "address", visitor.Of(e.RequestEvent))

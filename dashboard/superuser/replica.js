@@ -15,7 +15,7 @@ function statusLine() {
     return [...warningLines(), replicaLine()];
 }
 
-/** What will fail, such as mails that servers refuse. It stands on the overview. */
+/** What will fail, such as emails that servers reject. It stands on the overview. */
 function warningLines() {
     const warnings = app.store.title === "Overview" ? replica.warnings : [];
     return warnings.map((warning) => t.p({ className: "integrations-replica alert warning", role: "status" }, warning));

@@ -186,7 +186,7 @@ func warnOfBounds(app core.App, bounds tenant.Bounds) {
 func logProxy(app core.App, proxy *url.URL) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if proxy != nil {
-			e.App.Logger().Info("webhooks go through a proxy, which must refuse private addresses: "+
+			e.App.Logger().Info("webhooks go through a proxy, which must block private addresses: "+
 				"names that only it can resolve are not checked here", "proxy", proxy.Scheme+"://"+proxy.Host)
 		}
 		return e.Next()

@@ -21,7 +21,7 @@ func TestAttemptsThroughAProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := "the proxy " + proxy.Host + " refused the request: 403 Forbidden"
+	refused := "the proxy " + proxy.Host + " rejected the request: 403 Forbidden"
 	for _, c := range []struct {
 		member, trusted bool
 		url, want       string

@@ -20,10 +20,10 @@ type MailSettings struct {
 func (s *MailSettings) Warnings() (warnings []string) {
 	if strings.EqualFold(s.Meta.SenderAddress, exampleSender) {
 		warnings = append(warnings, "The sender address of mails is still PocketBase's example, "+exampleSender+
-			", which mail servers refuse: change it in Settings → Mail settings.")
+			", which mail servers reject: change it in Settings → Mail settings.")
 	}
 	if s.SMTP.Enabled && (s.SMTP.LocalName == "" || strings.EqualFold(s.SMTP.LocalName, "localhost")) {
-		warnings = append(warnings, "The program introduces itself to the mail server as localhost, which many refuse: "+
+		warnings = append(warnings, "The program introduces itself to the mail server as localhost, which many reject: "+
 			"enter its host name as EHLO/HELO domain in Settings → Mail settings.")
 	}
 	return warnings

@@ -26,7 +26,7 @@ type ProxyError struct {
 
 func (e *ProxyError) Error() string {
 	if e.Status != "" {
-		return "the proxy " + e.Proxy + " refused the request: " + e.Status
+		return "the proxy " + e.Proxy + " rejected the request: " + e.Status
 	}
 	return "the proxy " + e.Proxy + ": " + e.Err.Error()
 }

@@ -2738,7 +2738,7 @@ export interface components {
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-         *     | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
+         *     | 400 | `rejected` | An extension of the installation rejects the change, with any status below 500: the message says why |
          *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
          *     | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
          *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -2860,7 +2860,7 @@ export interface components {
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has
              *     this `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths exceed the work
              *     limit for this payload. `in_use`: a custom relation requires the contact. `rejected`, `internal_error`: an extension
-             *     of the installation refuses the contact, or fails.
+             *     of the installation rejects the contact, or fails.
              * @enum {string}
              */
             code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use" | "rejected" | "internal_error";
@@ -3273,7 +3273,7 @@ export interface components {
             storedBytes: number;
             /** @description The quota for them. The oldest are deleted first. */
             storedLimit: number;
-            /** @description Uploaded files, and the refused rows that are kept of imports. */
+            /** @description Uploaded files, and the rejected rows that are kept of imports. */
             importBytes: number;
             /** @description The quota for them. Above it, uploads are rejected. */
             importLimit: number;
@@ -3404,7 +3404,7 @@ export interface components {
              */
             country?: string;
             /**
-             * @description Whether a phone number, company or custom field that does not fit refuses its row. By default it is left out with a
+             * @description Whether a phone number, company or custom field that does not fit rejects its row. By default it is left out with a
              *     warning.
              */
             strict?: boolean;
@@ -4299,7 +4299,7 @@ export interface components {
             };
         };
         /**
-         * @description `rejected`: an extension of the installation refuses the change, with a status and a message of its own. Nothing was
+         * @description `rejected`: an extension of the installation rejects the change, with a status and a message of its own. Nothing was
          *     written.
          */
         Rejected: {

@@ -179,7 +179,7 @@ type BatchError struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
+	// | 400 | `rejected` | An extension of the installation rejects the change, with any status below 500: the message says why |
 	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -410,7 +410,7 @@ type EntityTag = string
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
 // | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 // | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
+// | 400 | `rejected` | An extension of the installation rejects the change, with any status below 500: the message says why |
 // | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 // | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 // | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
@@ -449,7 +449,7 @@ type ErrorDetail struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body, or to apply a request again whose contact was deleted |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 400 | `rejected` | An extension of the installation refuses the change, with any status below 500: the message says why |
+	// | 400 | `rejected` | An extension of the installation rejects the change, with any status below 500: the message says why |
 	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
 	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
 	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
