@@ -89,9 +89,9 @@ func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	return &found
 }
 
-// known returns the errors of fields that the schema does not have: the changes may have been parsed with another one.
-func (s *schema) known(changes Changes) fault.Fields {
-	var faults fault.Fields
+// unknown returns the errors of fields that the schema does not have, nil if there are none: the changes may have been
+// parsed with another schema.
+func (s *schema) unknown(changes Changes) (faults fault.Fields) {
 	for name := range changes {
 		if FieldNamed(name) == nil && s.customField(name) == nil {
 			if faults == nil {

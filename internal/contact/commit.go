@@ -67,19 +67,6 @@ func (r *Request) current(app core.App) (*Request, error) {
 	return &current, nil
 }
 
-// unknown returns the errors of changes to fields that the schema does not have, nil if none.
-func (s *schema) unknown(changes Changes) (faults fault.Fields) {
-	for name := range changes {
-		if FieldNamed(name) == nil && s.customField(name) == nil {
-			if faults == nil {
-				faults = fault.Fields{}
-			}
-			faults[name] = unknownField
-		}
-	}
-	return faults
-}
-
 // commit is Commit with current fields. The transaction of one item that is not deleted needs no savepoint: see
 // sqlite.Write.
 func (r *Request) commit(ctx context.Context, app core.App) error {

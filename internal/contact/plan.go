@@ -189,7 +189,7 @@ func (p *plan) next(index int, item *Item) (Result, error) {
 			return Result{}, err
 		}
 	}
-	if wrong := p.known(c.sets); wrong != nil {
+	if wrong := p.unknown(c.sets); wrong != nil {
 		return failed(fault.InvalidContact(wrong)), nil
 	}
 	return p.decide(c)
