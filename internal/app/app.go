@@ -116,7 +116,7 @@ func New(base core.App, config Config) *App {
 		engine: delivery.NewEngine(base, delivery.Options{
 			Sender: sender, Queue: deliveries, Backlog: deliveries.Backlog,
 			MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
-			// receivers must not learn what a standby does not have
+			// receivers must not learn what a standby does not have; a nil replica acknowledges at once
 			BeforeSend: config.Replica.Acknowledge, Registerer: registry,
 		}),
 		watcher: event.NewWatcher(base),

@@ -7,10 +7,11 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// announce runs PocketBase's hooks for saved records about contacts that were written without saving one, so that
-// subscribers receive them: now, or after the commit of the app's transaction. By then the app of the transaction is
-// closed: Bind replaces it by one that is open. A hook that fails is logged: the contacts are written, and with an
-// error the caller would write them again. Deletions go through records, which PocketBase announces.
+// announce runs PocketBase's hooks for saved records about contacts that were written without saving one: now, or after
+// the commit of the app's transaction. With them, subscribers receive the contacts, and Bind's hook wakes the delivery
+// engine. By then the app of the transaction is closed: Bind replaces it by one that is open. A hook that fails is
+// logged: the contacts are written, and with an error the caller would write them again. Deletions go through records,
+// which PocketBase announces.
 func announce(app core.App, tenantID string, s *schema, written []*change) {
 	trigger := func(failure error) error {
 		if failure != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Request is what a caller does to the contacts of a tenant in one transaction. Check and Finish may be called several
-// times, and must not change anything themselves.
+// times. They write nothing themselves; what they note for their caller counts once Commit returns.
 type Request struct {
 	Tenant string
 	Items  []Item
@@ -67,8 +67,8 @@ func (r *Request) current(app core.App) (*Request, error) {
 	return &current, nil
 }
 
-// commit is Commit with current fields. The transaction of one item that is not deleted needs no savepoint: see
-// sqlite.Write.
+// commit is Commit with current fields. One item that is not deleted can use sqlite.Through: SQLite may only refuse its
+// row, which is the first statement.
 func (r *Request) commit(ctx context.Context, app core.App) error {
 	w, err := newWriter(app, r.Tenant, r.Items)
 	if err != nil {

@@ -216,7 +216,7 @@ func (d newDelivery) values(id, now string) []any {
 // position is what the decisions of a fan-out depend on.
 type position struct {
 	cursor  string // the event
-	version int64  // of the webhooks and tenants
+	version int64  // of webhooks, tenants, moves and keys: triggers count their changes in `_credentialVersion`
 	passed  int    // how many events are after the cursor, up to the last one that is decided
 }
 
