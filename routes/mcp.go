@@ -52,7 +52,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 	if address, err := url.Parse(e.App.Settings().Meta.AppURL); err == nil && address.Host == request.Host {
 		request.Host = "localhost" // known to be ours: behind a proxy on this machine, the SDK refuses other hosts
 	}
-	answer, err := s.models.Answer(request, mcp.Caller{
+	answer, err := s.mcp.Answer(request, mcp.Caller{
 		Key: apiKey(e.Request.Header), Identity: found,
 		Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requests.ID(e), Refused: refused,
 	}, raw)

@@ -45,7 +45,7 @@ func (s *server) account() *hook.Handler[*core.RequestEvent] {
 			case !isMember:
 				return e.Next()
 			case e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead:
-				return s.read(e, member.TenantOf(e.Auth))
+				return s.readInTurn(e, member.TenantOf(e.Auth))
 			case strings.HasSuffix(e.Request.URL.Path, "/request-email-change"):
 				return changeEmail(e)
 			}

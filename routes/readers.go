@@ -11,12 +11,13 @@ import (
 func (s *server) keyReads() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:   "contactbaseKeyReads",
-		Func: func(e *core.RequestEvent) error { return s.read(e, identity(e).TenantID) },
+		Func: func(e *core.RequestEvent) error { return s.readInTurn(e, identity(e).TenantID) },
 	}
 }
 
-// read runs the rest of a request once it is the tenant's turn, which ends with the first byte of the response.
-func (s *server) read(e *core.RequestEvent, tenantID string) error {
+// readInTurn runs the rest of a request once it is the tenant's turn to read. The turn ends with the first byte of the
+// response.
+func (s *server) readInTurn(e *core.RequestEvent, tenantID string) error {
 	release, err := s.readers.Acquire(e.Request.Context(), tenantID)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ type server struct {
 	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
 	document *document
-	models   *mcp.Server
+	mcp      *mcp.Server
 	feed     *feed.Feed
 	drain    *drain
 	bodies   *body.Ledger
@@ -75,7 +75,7 @@ func Bind(app core.App, config route.Config) {
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
 			document: &document{version: config.Version},
-			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
+			mcp:      mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			feed:     events,
 			drain:    drain,
 			bodies:   bodies,

@@ -62,7 +62,7 @@ type Engine struct {
 	seen       time.Time // the latest time that options.Now has returned
 
 	wake    chan struct{} // something became due
-	answers chan reply
+	replies chan reply
 	stop    chan context.Context
 	begun   bool // Start was called
 	ended   chan struct{}
@@ -104,7 +104,7 @@ func NewEngine(app core.App, options Options) *Engine {
 		dispatcher: newDispatcher(options),
 		started:    time.Now(),
 		wake:       make(chan struct{}, 1),
-		answers:    make(chan reply, options.MaxInFlight), // so that an attempt can end although nobody waits for it
+		replies:    make(chan reply, options.MaxInFlight), // so that an attempt can end although nobody waits for it
 		stop:       make(chan context.Context, 1),
 		ended:      make(chan struct{}),
 	}
@@ -199,15 +199,15 @@ func (e *Engine) attempt(jobs []*Job) {
 		go func() {
 			attempt := e.send(e.sending, job)
 			e.flying.Add(-1)
-			e.answers <- reply{job, attempt}
+			e.replies <- reply{job, attempt}
 		}()
 	}
 }
 
-// answer hands an attempt to the dispatcher, and makes the next ones.
-func (e *Engine) answer(a reply) {
+// replied hands an attempt to the dispatcher, and makes the next ones.
+func (e *Engine) replied(r reply) {
 	t := e.instant()
-	result, start := e.dispatcher.answered(t, a.job, a.attempt)
+	result, start := e.dispatcher.answered(t, r.job, r.attempt)
 	e.metrics.observe(result, t.now)
 	e.attempt(start)
 }

@@ -14,7 +14,7 @@ type completion func(t instant)
 // run sends until Stop is called and then ends what is in flight. It returns the error of the last commit.
 func (e *Engine) run() error {
 	ctx, cancel := context.WithCancel(context.Background()) // of all but attempts and commits
-	d, answers := e.dispatcher, e.answers
+	d, replies := e.dispatcher, e.replies
 	completed, busy := make(chan completion, 1), false // of the operation under way
 	repairClock, stopRepairs := e.repairClock(ctx)
 	defer stopRepairs()
@@ -33,7 +33,7 @@ func (e *Engine) run() error {
 			if operation, wait = d.next(e.instant()); operation != nil {
 				busy = true
 				go func() { completed <- e.perform(ctx, operation) }()
-			} else if d.stopped(answers != nil) {
+			} else if d.stopped(replies != nil) {
 				return d.failure
 			}
 		}
@@ -42,8 +42,8 @@ func (e *Engine) run() error {
 		case <-timer.C:
 		case <-e.wake:
 			d.wake()
-		case a := <-answers:
-			e.answer(a)
+		case r := <-replies:
+			e.replied(r)
 		case complete := <-completed:
 			busy = false
 			complete(e.instant())
@@ -52,7 +52,7 @@ func (e *Engine) run() error {
 			d.stop()
 			deadline = stop.Done()
 		case <-deadline:
-			deadline, answers = nil, nil // attempts that are in flight are interrupted, not failed
+			deadline, replies = nil, nil // attempts that are in flight are interrupted, not failed
 			e.stopSending()
 		}
 	}

@@ -40,7 +40,7 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 		e.attempt(d.fetched(e.instant(), due, 0, nil))
 	}
 	for d.inFlight > 0 {
-		e.answer(<-e.answers)
+		e.replied(<-e.replies)
 	}
 	commit := d.commit(e.options.Now())
 	ready, err := e.queue.Commit(ctx, commit)
