@@ -132,9 +132,9 @@ func pollAndFetch(ctx context.Context, queue delivery.Queue, now time.Time) ([]*
 	if err != nil {
 		return nil, err
 	}
-	fetch := delivery.Fetch{Now: now, Due: map[string]int{}}
+	fetch := delivery.Fetch{Now: now, Limits: map[string]int{}}
 	for _, due := range agenda.Due[:min(claimSize, len(agenda.Due))] {
-		fetch.Due[due.Webhook] = max(1, claimSize/len(agenda.Due))
+		fetch.Limits[due.Webhook] = max(1, claimSize/len(agenda.Due))
 	}
 	return queue.Fetch(ctx, fetch)
 }

@@ -234,7 +234,8 @@ func (d *dispatcher) committed(t instant, ready []Ready, err error) {
 	for _, result := range results {
 		d.end(d.claims[result.Job.DeliveryID])
 		if result.Decision.Status == StatusPending {
-			d.due(Due{Webhook: result.Job.Endpoint.WebhookID, Tenant: result.Job.Endpoint.TenantID, At: result.Decision.Next})
+			endpoint := result.Job.Endpoint
+			d.putOnAgenda(Due{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID, At: result.Decision.Next})
 		}
 	}
 	for _, tenant := range d.committing.Drained {
@@ -249,7 +250,7 @@ func (d *dispatcher) committed(t instant, ready []Ready, err error) {
 // spread puts endpoints with new deliveries on the agenda.
 func (d *dispatcher) spread(now time.Time, ready []Ready) {
 	for _, r := range ready {
-		d.due(Due{Webhook: r.Webhook, Tenant: r.Tenant, At: now})
+		d.putOnAgenda(Due{Webhook: r.Webhook, Tenant: r.Tenant, At: now})
 		d.fetchWanted = true
 	}
 }
@@ -298,8 +299,8 @@ func (d *dispatcher) someDue(now time.Time) bool {
 	return false
 }
 
-// due puts an endpoint on the agenda, unless it is due sooner already.
-func (d *dispatcher) due(due Due) {
+// putOnAgenda puts an endpoint on the agenda, unless it is due sooner already.
+func (d *dispatcher) putOnAgenda(due Due) {
 	if known, found := d.agenda[due.Webhook]; !found || due.At.Before(known.At) {
 		d.agenda[due.Webhook] = due
 	}

@@ -10,13 +10,13 @@ import (
 // fetch returns what to read for the slots that are free.
 func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 	capacity := d.capacity()
-	var due []contender
+	var contenders []contender
 	for webhook, entry := range d.agenda {
 		if !entry.At.After(now) {
-			due = append(due, contender{webhook, entry.Tenant, d.slots(webhook, now, entry.At.IsZero())})
+			contenders = append(contenders, contender{webhook, entry.Tenant, d.slots(webhook, now, entry.At.IsZero())})
 		}
 	}
-	d.granted = d.fair.grant(due, min(fetchDue, capacity), d.tenantCapacity())
+	d.granted = d.fair.grant(contenders, min(fetchDue, capacity), d.tenantCapacity())
 	d.asked = make(map[string]int, len(d.granted))
 	for webhook, n := range d.granted {
 		if l := d.limiters[webhook]; l != nil {
@@ -25,7 +25,7 @@ func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 		d.asked[webhook] = roundUp(n)
 	}
 	d.forgot = false
-	return Fetch{Now: now, Due: d.asked, Claimed: d.claimedOf(d.asked)}, len(d.asked) > 0
+	return Fetch{Now: now, Limits: d.asked, Claimed: d.claimedOf(d.asked)}, len(d.asked) > 0
 }
 
 // roundUp rounds up, because endpoints with the same number share a query.
@@ -49,7 +49,7 @@ func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 
 // fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch
 // took.
-func (d *dispatcher) fetched(t instant, due []*Job, took time.Duration, err error) (start []*Job) {
+func (d *dispatcher) fetched(t instant, jobs []*Job, took time.Duration, err error) (start []*Job) {
 	d.fetchFrom = t.elapsed + fetchShare*took
 	if err != nil {
 		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
@@ -59,7 +59,7 @@ func (d *dispatcher) fetched(t instant, due []*Job, took time.Duration, err erro
 		return nil
 	}
 	touched := map[string]bool{}
-	d.claimDue(t.now, due, touched)
+	d.claimDue(t.now, jobs, touched)
 	for webhook := range touched {
 		start = append(start, d.start(t.now, d.limiters[webhook])...)
 	}
@@ -69,9 +69,9 @@ func (d *dispatcher) fetched(t instant, due []*Job, took time.Duration, err erro
 
 // claimDue claims due deliveries, as many as were granted, and strikes endpoints off the agenda that have no more of
 // them.
-func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool) {
+func (d *dispatcher) claimDue(now time.Time, jobs []*Job, touched map[string]bool) {
 	found, left := map[string]int{}, map[string]bool{}
-	for _, job := range due {
+	for _, job := range jobs {
 		webhook := job.Endpoint.WebhookID
 		found[webhook]++
 		switch {
@@ -139,7 +139,7 @@ func decrement[K comparable](counts map[K]int, k K) {
 func (d *dispatcher) forget(c *claim) {
 	d.end(c)
 	d.forgot = true
-	d.due(Due{Webhook: c.job.Endpoint.WebhookID, Tenant: c.job.Endpoint.TenantID, At: c.claimed})
+	d.putOnAgenda(Due{Webhook: c.job.Endpoint.WebhookID, Tenant: c.job.Endpoint.TenantID, At: c.claimed})
 }
 
 func (d *dispatcher) forgetQueued(l *limiter) {

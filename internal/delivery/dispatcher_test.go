@@ -125,7 +125,7 @@ func TestDispatcherFetchesWhatIsReady(t *testing.T) {
 		if notes(); !f.fetchWanted {
 			t.Errorf("%s leads to no fetch", what)
 		}
-		if fetch, some := f.fetch(f.now); !some || fetch.Due["webhook"] == 0 {
+		if fetch, some := f.fetch(f.now); !some || fetch.Limits["webhook"] == 0 {
 			t.Errorf("%s leads to the fetch %+v", what, fetch)
 		}
 	}
@@ -154,7 +154,7 @@ func TestDispatcherAlternates(t *testing.T) {
 			counts["fetches"]++
 			f.elapsed += took
 			jobs := f.due["webhook"]
-			jobs = jobs[:min(operation.Due["webhook"], len(jobs))]
+			jobs = jobs[:min(operation.Limits["webhook"], len(jobs))]
 			for _, job := range f.fetched(f.at(), jobs, took, nil) {
 				f.answered(f.at(), job, &Attempt{Outcome: Outcome{Status: 200}})
 			}

@@ -51,7 +51,7 @@ func (f *fleet) send() (started map[string]int) {
 		return nil
 	}
 	var due []*Job
-	for webhook, n := range fetch.Due {
+	for webhook, n := range fetch.Limits {
 		jobs := f.due[webhook]
 		due = append(due, jobs[:min(n, len(jobs))]...)
 	}

@@ -93,7 +93,7 @@ type Due struct {
 // Fetch says what to read.
 type Fetch struct {
 	Now     time.Time
-	Due     map[string]int // at most so many due deliveries, by webhook
+	Limits  map[string]int // at most so many due deliveries, by webhook
 	Claimed []string       // ids of due deliveries that are claimed and need not be read
 }
 

@@ -68,7 +68,7 @@ func newLate(t *testing.T) *late {
 	})
 	testkit.Write(t, l.app, l.tenant, l.contacts[0], event.ContactUpdated)
 	jobs, err := testkit.Deliveries(l.app).Fetch(t.Context(),
-		delivery.Fetch{Now: time.Now(), Due: map[string]int{l.webhook: 1}})
+		delivery.Fetch{Now: time.Now(), Limits: map[string]int{l.webhook: 1}})
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("fetched %+v (%v)", jobs, err)
 	}

@@ -71,7 +71,7 @@ func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) ([]*delivery.Job,
 // a query, because a LIMIT cannot depend on a row.
 func (s *Store) fetchDue(fetch delivery.Fetch) (due []dueJob, err error) {
 	byNumber := map[int][]string{}
-	for webhook, n := range fetch.Due {
+	for webhook, n := range fetch.Limits {
 		byNumber[n] = append(byNumber[n], webhook)
 	}
 	claimed := sqlite.List(fetch.Claimed)

@@ -29,7 +29,7 @@ func TestMovingTenantsAreNotFetched(t *testing.T) {
 			t.Errorf("the agenda is %+v, %v", polled, err)
 		}
 		jobs, err := queue.Fetch(t.Context(),
-			delivery.Fetch{Now: time.Now().Add(time.Minute), Due: map[string]int{webhook: 5}})
+			delivery.Fetch{Now: time.Now().Add(time.Minute), Limits: map[string]int{webhook: 5}})
 		if err != nil || len(jobs) != due {
 			t.Errorf("%d due deliveries are fetched, %v", len(jobs), err)
 		}

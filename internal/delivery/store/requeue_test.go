@@ -71,7 +71,7 @@ func fetch(t *testing.T, app core.App, now time.Time) []*delivery.Job {
 	for _, d := range agenda.Due {
 		due[d.Webhook] = 9
 	}
-	jobs, err := queue.Fetch(t.Context(), delivery.Fetch{Now: now, Due: due})
+	jobs, err := queue.Fetch(t.Context(), delivery.Fetch{Now: now, Limits: due})
 	if err != nil {
 		t.Fatal(err)
 	}

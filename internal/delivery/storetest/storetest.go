@@ -184,10 +184,10 @@ func (f *fixture) claimSome(t *testing.T, perEndpoint int) (jobs []*delivery.Job
 	if err != nil {
 		t.Fatalf("polling: %v", err)
 	}
-	fetch := delivery.Fetch{Now: f.now, Due: map[string]int{}}
+	fetch := delivery.Fetch{Now: f.now, Limits: map[string]int{}}
 	for _, due := range agenda.Due {
 		if !due.At.After(f.now) {
-			fetch.Due[due.Webhook] = perEndpoint + 2*len(f.claims)
+			fetch.Limits[due.Webhook] = perEndpoint + 2*len(f.claims)
 		}
 	}
 	due, err := f.store.Fetch(t.Context(), fetch)
