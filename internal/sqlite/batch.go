@@ -247,14 +247,14 @@ func (w *writer) finish(err error) {
 // create. The value must be valid after the statements of this write function. The next transaction empties the
 // cache, unless it is a write function that caches values itself. Outside write functions, CacheInBatch does nothing.
 func CacheInBatch[T any](tx Reader, value T) {
-	if r, ok := tx.(*functionReader); ok {
+	if r, ok := tx.(*functionTx); ok {
 		r.next = append(r.next, value)
 	}
 }
 
 // CachedInBatch returns the value of type T that the previous write function has cached, and whether there is one.
 func CachedInBatch[T any](tx Reader) (value T, ok bool) {
-	if r, isFunction := tx.(*functionReader); isFunction {
+	if r, isFunction := tx.(*functionTx); isFunction {
 		for _, cached := range r.cached {
 			if value, ok = cached.(T); ok {
 				return value, true

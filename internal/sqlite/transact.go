@@ -108,8 +108,8 @@ func Transact(ctx context.Context, app core.App, owner string, short bool, do fu
 	}
 	request := &lockRequest{owner: owner, short: short}
 	err := transact(app, request, do)
-	if request.restedOn != nil {
-		err = request.restedOn.settle(ctx, err)
+	if request.mayHaveRead != nil {
+		err = request.mayHaveRead.settle(ctx, err)
 	}
 	if short && mayRepeat(err) {
 		err = transact(app, &lockRequest{owner: owner}, do)

@@ -33,7 +33,7 @@ type lockRequest struct {
 	owner string // on whose behalf the transaction writes; "" for the program itself
 	short bool   // whether it shares a batch; see Transact
 
-	restedOn *batch // with writes of others that the transaction may have read before it was rolled back, nil for none
+	mayHaveRead *batch // with writes of others, before the transaction was rolled back; nil for none
 }
 
 // lock waits for the writer lock, unless the transaction has it.
@@ -140,7 +140,7 @@ func (tx *transaction) Commit() error {
 
 // Rollback implements driver.Tx. It waits for no commit: Transact does.
 func (tx *transaction) Rollback() error {
-	tx.restedOn = tx.restsOn()
+	tx.mayHaveRead = tx.sharedBatch()
 	err := tx.undo()
 	if tx.locked {
 		tx.connection.writer.unlock()
@@ -148,8 +148,8 @@ func (tx *transaction) Rollback() error {
 	return err
 }
 
-// restsOn returns the batch if it has writes of others, which the transaction may have read, and nil otherwise.
-func (tx *transaction) restsOn() *batch {
+// sharedBatch returns the batch if it has writes of others, which the transaction may have read, and nil otherwise.
+func (tx *transaction) sharedBatch() *batch {
 	if tx.batch == nil || tx.batch.writes == 0 {
 		return nil
 	}

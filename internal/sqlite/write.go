@@ -63,7 +63,7 @@ func Through(ctx context.Context, app core.App, owner string, fn func(tx Tx) err
 
 func through(app core.App, fn func(tx Tx) error) WriteFunc {
 	return func(tx Reader) ([]Statement, error) {
-		if function, ok := tx.(*functionReader); ok {
+		if function, ok := tx.(*functionTx); ok {
 			return nil, fn(function)
 		}
 		return nil, fn(TxOf(app))
@@ -76,8 +76,8 @@ func writeWith(ctx context.Context, db *sql.DB, owner string, fn WriteFunc) ([]i
 		return nil, errors.New("write functions need the writing pool of data.db")
 	}
 	f := w.writeFunction(byFunction, owner, fn)
-	if f.restsOn != nil {
-		f.err = f.restsOn.settle(ctx, f.err)
+	if f.mayHaveRead != nil {
+		f.err = f.mayHaveRead.settle(ctx, f.err)
 	}
 	if mayRepeat(f.err) {
 		f = w.writeFunction(byFunctionAlone, owner, fn)
@@ -103,11 +103,11 @@ type functionWrite struct {
 	fn       WriteFunc
 	deadline time.Time
 
-	batch    *batch // that commits it, nil if there is nothing to commit
-	restsOn  *batch // with writes of others that the function may have read before it failed, nil for none
-	changed  []int64
-	err      error
-	panicked any // the panic of fn with its stack; nil for none
+	batch       *batch // that commits it, nil if there is nothing to commit
+	mayHaveRead *batch // with writes of others, before the function failed; nil for none
+	changed     []int64
+	err         error
+	panicked    any // the panic of fn with its stack; nil for none
 }
 
 // writeFunction runs a write function, or waits until the holder of the lock has run it.
@@ -169,7 +169,7 @@ func (w *writer) run(f *functionWrite) {
 			f.err = err
 		}
 	}()
-	reader := &functionReader{conn: w.functions.conn}
+	reader := &functionTx{conn: w.functions.conn}
 	if f.mode == byFunction && w.batch != nil {
 		reader.cached = w.batch.cache
 	}
@@ -178,7 +178,7 @@ func (w *writer) run(f *functionWrite) {
 		f.changed, err = run(w.functions.conn, statements)
 	}
 	if f.err = err; err != nil {
-		f.restsOn = tx.restsOn()
+		f.mayHaveRead = tx.sharedBatch()
 		return
 	}
 	kept = true
@@ -215,8 +215,9 @@ func (c *functionConn) Driver() driver.Driver { return nil }
 
 func (c *functionConn) close() error { return errors.Join(c.conn.Close(), c.pool.Close()) }
 
-// functionReader is the reader of a write function, and with Through its transaction. A query that writes is refused.
-type functionReader struct {
+// functionTx is the transaction of a write function, which reads, and with Through also writes. It refuses a query that
+// writes.
+type functionTx struct {
 	conn   *sql.Conn
 	opened []*sql.Rows
 	cached []any // by the previous write function
@@ -224,7 +225,7 @@ type functionReader struct {
 }
 
 // call calls fn and closes the rows that it left open.
-func (r *functionReader) call(fn WriteFunc) ([]Statement, error) {
+func (r *functionTx) call(fn WriteFunc) ([]Statement, error) {
 	defer func() {
 		for _, rows := range r.opened {
 			_ = rows.Close() // the function needs no more rows
@@ -234,7 +235,7 @@ func (r *functionReader) call(fn WriteFunc) ([]Statement, error) {
 }
 
 // Query implements Reader.
-func (r *functionReader) Query(query string, args ...any) (*sql.Rows, error) {
+func (r *functionTx) Query(query string, args ...any) (*sql.Rows, error) {
 	if physical.Parse(query).Kind != physical.Read {
 		return nil, fmt.Errorf("a write function reads before it writes: %s", query)
 	}
@@ -246,4 +247,4 @@ func (r *functionReader) Query(query string, args ...any) (*sql.Rows, error) {
 }
 
 // Run implements Tx.
-func (r *functionReader) Run(statements []Statement) ([]int64, error) { return run(r.conn, statements) }
+func (r *functionTx) Run(statements []Statement) ([]int64, error) { return run(r.conn, statements) }

@@ -93,7 +93,7 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []Warning, er
 	if !r.isOurs {
 		item.New = contact.NamedByCompany(item.Changes)
 	}
-	p.aim(&item, id)
+	p.setMatch(&item, id)
 	return item, r.warnings, err
 }
 
@@ -137,8 +137,8 @@ func (r *reading) warnLost(field string) {
 	}
 }
 
-// aim sets how the item finds its contact, and what it does.
-func (p *Parser) aim(item *contact.Item, id string) {
+// setMatch sets how the item finds its contact, and what it does.
+func (p *Parser) setMatch(item *contact.Item, id string) {
 	text := func(field string) string { value, _ := item.Changes[field].(string); return value }
 	byID := []contact.Key{{Field: contact.ID, Value: id}, {Field: contact.ExternalID, Value: text(contact.ExternalID)}}
 	switch p.Match {
