@@ -63,12 +63,15 @@ const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; " +
 	"script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
+// HeadersID is the id of the middleware, for routes that unbind it.
+const HeadersID = "contactbaseDashboard"
+
 // headers sets the headers of the dashboard. Its images come from no other host: a tenant could put one into an editor
 // field, and learn when and from where an admin looks at the contact. Browsers do not run the pages of an older
 // version: PocketBase lets them cache files for 14 days.
 func headers() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id: "contactbaseDashboard",
+		Id: HeadersID,
 		Func: func(e *core.RequestEvent) error {
 			target := e.Request.URL.Path
 			if strings.HasPrefix(target, "/_/") {

@@ -24,7 +24,7 @@ func TestLayersBeforeAHandler(t *testing.T) {
 		t.Fatalf("got %d %s", got.Status, got.Body)
 	}
 	t.Logf("%d layers, from the inside:\n%s", len(layers), strings.Join(layers, "\n"))
-	const known = 10 // two outside of the router, five of all routes, three of the route
+	const known = 9 // two outside of the router, four of all routes, three of the route
 	if len(layers) != known {
 		t.Errorf("a create passes %d layers, not %d; at most 12 may be: %q", len(layers), known, layers)
 	}

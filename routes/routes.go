@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/dashboard"
 	"contactbase/internal/address"
 	"contactbase/internal/body"
 	"contactbase/internal/contact/list"
@@ -154,7 +155,8 @@ func (s *server) inboundRoutes() []route.Route {
 // PocketBase's own answers. There are no CORS headers: a key never belongs in a browser.
 func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route) group {
 	g := e.Router.Group(prefix)
-	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId, pocketBaseMiddlewareID, member.SignInsID)
+	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId,
+		pocketBaseMiddlewareID, member.SignInsID, dashboard.HeadersID)
 	for _, r := range routes {
 		g.Route(r.Method, r.Path, r.Handle).Bind(r.Scope.Admit(s.limits)...).Bind(requireUTF8())
 		s.known.HandleFunc(r.Method+" "+prefix+r.Path, func(http.ResponseWriter, *http.Request) {})

@@ -45,8 +45,9 @@ const (
 	PublicFiles = 1000
 )
 
-// Request: middleware runs from the outside to the inside. Checks of a route's scope, limit and text come last. A test
-// counts the layers, and those that only concern PocketBase's own routes are not bound to ours.
+// Request: two handlers are outside of the router: routes/arrive.go, then internal/body. Middleware then runs from the
+// outside to the inside. Checks of a route's scope, limit and text come last. A test counts the layers, and those that
+// only concern PocketBase's own routes are not bound to ours.
 const (
 	// RequestsObserved measures and logs a request with its final status. It is directly inside PocketBase's request log,
 	// which a flood of refused requests must not fill.
