@@ -182,7 +182,7 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 				return fmt.Errorf("--since must be an RFC 3339 time such as 2026-01-31T00:00:00Z")
 			}
 			recovery.Since = at
-			missed, err := deliveries.Recover(args[0], recovery)
+			missed, err := deliveries.Recover(command.Context(), args[0], recovery)
 			if err != nil {
 				return notFound(err, "webhook", args[0])
 			}

@@ -116,7 +116,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	inbound.Route("OPTIONS", "/{token}", s.allowInbound).Bind(requireUTF8()) // unknown, so that no Allow lists it
 	s.group(e, mcpPrefix, route.New("POST", "", s.serveModel, route.Middlewares{})).Unbind(accounts...)
 	s.group(e, adminPrefix, integrations.Routes(s.Config, integrations.Shared{
-		Lists: s.lists, Limits: s.limits, Contacts: s.tenantContacts(), KeyOf: s.keyOf, Ledger: s.bodies,
+		Lists: s.lists, Limits: s.limits, Readers: s.readers, Contacts: s.tenantContacts(), KeyOf: s.keyOf, Ledger: s.bodies,
 	})...)
 }
 

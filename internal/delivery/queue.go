@@ -14,6 +14,9 @@ type Recovery struct {
 	Before       bool // include events older than the webhook
 	RetryPending bool // make pending deliveries due, which stay at their number of attempts
 	DryRun       bool
+
+	// waits for a turn to read a page, and returns what ends it; nil if nobody else reads
+	Turn func(ctx context.Context) (release func(), err error)
 }
 
 // Missed is what a recovery sends, as the superuser routes answer it.

@@ -2,6 +2,7 @@ package integrations
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -88,7 +89,10 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	recovery := delivery.Recovery{
 		Since: since, Before: input.Before, RetryPending: input.RetryPending || input.Pending, DryRun: input.DryRun,
 	}
-	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
+	if owner := tenantOf(e); owner != "" {
+		recovery.Turn = func(ctx context.Context) (func(), error) { return s.Readers.Acquire(ctx, owner) }
+	}
+	missed, err := s.Deliveries.Recover(e.Request.Context(), e.Request.PathValue("id"), recovery)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 type Shared struct {
 	Lists    *list.Reader
 	Limits   *limit.Limits
+	Readers  *limit.Readers
 	Contacts Contacts
 	Ledger   *body.Ledger // of the bodies under way
 	// KeyOf returns the identity of the API key in a request, nil if it has none, or an error if the key is invalid.

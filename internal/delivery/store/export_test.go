@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
@@ -78,4 +79,22 @@ func Compiled(s *Store) map[string]*filter.Filter {
 		}
 	}
 	return all
+}
+
+// WindowPage is how many rows of a recovery's window are read at a time.
+const WindowPage = windowPage
+
+// WindowQueries are the statements that read the window of a recovery, for each of their indexes.
+func WindowQueries(app core.App) map[string]*dbx.Query {
+	queries := map[string]*dbx.Query{}
+	for plan, text := range map[string]string{
+		"SEARCH deliveries USING INDEX idx_deliveries_failed (webhook=? AND created>?)":         failedPageSQL,
+		"SEARCH events USING COVERING INDEX idx_events_feed (tenant=? AND rowid>? AND rowid<?)": unsentPageSQL,
+		"SEARCH deliveries USING INDEX idx_deliveries_webhook (webhook=? AND created>?)":        pendingPageSQL,
+	} {
+		queries[plan] = app.DB().NewQuery("EXPLAIN QUERY PLAN " + text).Bind(dbx.Params{
+			"webhook": "", "tenant": "", "kinds": "[]", "since": "", "now": "", "place": "", "row": 0, "limit": windowPage,
+		})
+	}
+	return queries
 }

@@ -49,7 +49,7 @@ func TestFilters(t *testing.T) {
 		}
 		testkit.Execute(t, app, "DELETE FROM deliveries WHERE webhook = {:id}", dbx.Params{"id": id})
 		testkit.Execute(t, app, "UPDATE webhooks SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stamp.Stored(time.Now().Add(-time.Hour))})
-		missed, err := deliveries.Recover(id, delivery.Recovery{Since: time.Now().Add(-time.Hour), DryRun: true})
+		missed, err := deliveries.Recover(t.Context(), id, delivery.Recovery{Since: time.Now().Add(-time.Hour), DryRun: true})
 		if err != nil || missed.Count != n {
 			t.Errorf("%s: %d are missed, not %d (%v)", filterOf(t, app, id), missed.Count, n, err)
 		}

@@ -152,7 +152,7 @@ func TestPartOfAnEventIsNotMissed(t *testing.T) {
 	}
 	recovered := func(want int) {
 		t.Helper()
-		missed, err := f.store.Recover(f.wanting[299], delivery.Recovery{Since: time.Now().Add(-time.Hour), DryRun: true})
+		missed, err := f.store.Recover(t.Context(), f.wanting[299], delivery.Recovery{Since: time.Now().Add(-time.Hour), DryRun: true})
 		if err != nil || missed.Count != want {
 			t.Errorf("%d are missed, %v", missed.Count, err)
 		}

@@ -114,14 +114,14 @@ func TestRecover(t *testing.T) {
 
 	since := time.Now().Add(-2 * time.Hour)
 	for what, dryRun := range map[string]bool{"first": true, "again": true} {
-		if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true, DryRun: dryRun}); n.Count != 3 || err != nil {
+		if n, err := store.New(app).Recover(t.Context(), webhook, delivery.Recovery{Since: since, Before: true, DryRun: dryRun}); n.Count != 3 || err != nil {
 			t.Errorf("dry run (%s): %v, %v", what, n, err)
 		}
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'pending'", nil); n != 1 {
 		t.Errorf("after dry runs %d are pending", n)
 	}
-	if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 3 || err != nil {
+	if n, err := store.New(app).Recover(t.Context(), webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 3 || err != nil {
 		t.Errorf("got %v, %v", n, err)
 	}
 	for what, id := range map[string]string{"failed": failed, "missed": missed, "deleted": gone} {
@@ -132,10 +132,10 @@ func TestRecover(t *testing.T) {
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE nextAttempt = ''  AND status = 'pending'", nil); n != 1 {
 		t.Errorf("%d go ahead as a probe", n)
 	}
-	if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 0 || err != nil {
+	if n, err := store.New(app).Recover(t.Context(), webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 0 || err != nil {
 		t.Errorf("again: got %v, %v", n, err)
 	}
-	if _, err := store.New(app).Recover("nothing", delivery.Recovery{Since: since, DryRun: true}); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := store.New(app).Recover(t.Context(), "nothing", delivery.Recovery{Since: since, DryRun: true}); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestRecoverManyInSteps(t *testing.T) {
 	const n = 2500
 	testkit.Events(t, app, tenant, n, time.Now())
 	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
-	got, err := store.New(app).Recover(webhook, delivery.Recovery{Since: time.Now().Add(-time.Hour), Before: true})
+	got, err := store.New(app).Recover(t.Context(), webhook, delivery.Recovery{Since: time.Now().Add(-time.Hour), Before: true})
 	if err != nil || got.Count != n || testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil) != n {
 		t.Errorf("recovered %+v, %v", got, err)
 	}

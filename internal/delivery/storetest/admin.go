@@ -37,7 +37,7 @@ func testRecover(t *testing.T, f *fixture) {
 	}
 	f.claimOnly(t)
 	if _, err := f.store.Recover(
-		"nothing", delivery.Recovery{Since: since, DryRun: true},
+		t.Context(), "nothing", delivery.Recovery{Since: since, DryRun: true},
 	); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
@@ -45,7 +45,7 @@ func testRecover(t *testing.T, f *fixture) {
 
 func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun bool, want int) {
 	t.Helper()
-	missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, DryRun: dryRun})
+	missed, err := f.store.Recover(t.Context(), webhook, delivery.Recovery{Since: since, DryRun: dryRun})
 	if missed.Count != want || missed.Count != missed.Failed+missed.Missed || err != nil {
 		t.Fatalf("recovered %+v, %v; want %d", missed, err, want)
 	}
@@ -67,14 +67,14 @@ func testRecoverPending(t *testing.T, f *fixture) {
 	}
 	f.recover(t, webhook, since, false, 0)
 	f.claimOnly(t)
-	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since}); err != nil ||
+	if missed, err := f.store.Recover(t.Context(), webhook, delivery.Recovery{Since: since}); err != nil ||
 		missed.Pending != len(waiting) || missed.PendingRetried != nil {
 		t.Fatalf("recovered %+v, %v", missed, err)
 	}
 	for _, recovery := range []delivery.Recovery{
 		{Since: since, RetryPending: true, DryRun: true}, {Since: since, RetryPending: true},
 	} {
-		missed, err := f.store.Recover(webhook, recovery)
+		missed, err := f.store.Recover(t.Context(), webhook, recovery)
 		if err != nil || missed.Count != 0 || missed.PendingRetried == nil || *missed.PendingRetried != len(waiting) {
 			t.Fatalf("recovered %+v, %v", missed, err)
 		}
@@ -99,7 +99,7 @@ func testRecoverEarlier(t *testing.T, f *fixture) {
 	f.AddEvent(t, tenant, "contact1", f.now)
 	f.AddEvent(t, tenant, "contact1", f.now.Add(time.Minute))
 	for before, want := range map[bool]int{false: 2, true: 3} {
-		missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: before, DryRun: true})
+		missed, err := f.store.Recover(t.Context(), webhook, delivery.Recovery{Since: since, Before: before, DryRun: true})
 		if err != nil || missed.Count != want || missed.Types["contact.updated"] != want || len(missed.Types) != 1 {
 			t.Errorf("with earlier ones, %t: missed are %+v (%v)", before, missed, err)
 		}
@@ -111,7 +111,7 @@ func testRecoverEarlier(t *testing.T, f *fixture) {
 	}
 	f.recover(t, webhook, since, false, 2)
 	f.recover(t, webhook, since, false, 0)
-	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: true}); err != nil ||
+	if missed, err := f.store.Recover(t.Context(), webhook, delivery.Recovery{Since: since, Before: true}); err != nil ||
 		missed.Count != 1 {
 		t.Errorf("of the earlier ones %+v are recovered (%v)", missed, err)
 	}
