@@ -39,6 +39,7 @@ func TestBatchesOfMembersAreLimited(t *testing.T) {
 	t.Parallel()
 	_, f := newStoppedAPI(t)
 	f.App.Settings().RateLimits.Enabled, f.App.Settings().Batch.Enabled = false, true
+	f.App.Settings().Batch.Timeout = 600 // seconds; otherwise 3, which a slow machine exceeds
 	client := testkit.NewClient(t, f.base, "")
 	client.Header.Set("Authorization", newMember(t, f))
 	path := "/api/collections/webhooks/records"

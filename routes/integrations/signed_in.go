@@ -3,6 +3,7 @@ package integrations
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ const credentialInterval = time.Second / 4
 // caller calls stop.
 func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(e.Request.Context())
-	if err := confirmToken(e); err != nil {
+	app, token := e.App, tokenOf(e.Request) // the request is replaced when its handler returns
+	if err := confirmToken(app, token); err != nil {
 		cancel(err)
 		return ctx, func() {}
 	}
@@ -32,7 +34,7 @@ func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if err := confirmToken(e); err != nil {
+				if err := confirmToken(app, token); err != nil {
 					cancel(err)
 				}
 			}
@@ -41,14 +43,19 @@ func whileSignedIn(e *core.RequestEvent) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
+// tokenOf returns the token of an account, with or without the scheme Bearer in front.
+func tokenOf(r *http.Request) string {
+	token := r.Header.Get("Authorization")
+	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return rest
+	}
+	return token
+}
+
 // confirmToken repeats the checks of an admin's token: PocketBase's, which look at its end and at the record, and
 // that of the role.
-func confirmToken(e *core.RequestEvent) error {
-	token := e.Request.Header.Get("Authorization")
-	if scheme, rest, ok := strings.Cut(token, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		token = rest
-	}
-	present, err := e.App.FindAuthRecordByToken(token, core.TokenTypeAuth)
+func confirmToken(app core.App, token string) error {
+	present, err := app.FindAuthRecordByToken(token, core.TokenTypeAuth)
 	switch {
 	case err == nil && member.HasEnded(present, time.Now()):
 		return errNotSignedIn
