@@ -112,6 +112,19 @@ var searches = map[string]string{
 	"upgrade to a new version":        "docs/upgrading",
 	"server-sent events":              "docs/events",
 	"embed the portal for a customer": "docs/portal-links docs/portal",
+	"change the port":                 "docs/self-hosting docs/settings docs/install",
+	"how much memory":                 "docs/performance docs/comparison",
+	"lets encrypt":                    "docs/self-hosting docs/install",
+	"load balancer":                   "docs/proxies",
+	"replay attack":                   "docs/verify-signatures",
+	"duplicate requests":              "docs/idempotency",
+	"debug logging":                   "docs/monitoring docs/settings",
+	"read only key":                   "docs/authentication",
+	"delete old events":               "docs/events docs/settings docs/privacy docs/delivery docs/self-hosting",
+	"test webhook locally":            "docs/quick-start docs/commands docs/delivery docs/troubleshooting docs/events",
+	"javascript hooks":                "docs/extending",
+	"iframe":                          "docs/portal-links docs/portal",
+	"forgot superuser password":       "docs/self-hosting",
 }
 
 // The search finds what people look for in their own words. It runs as in a browser.

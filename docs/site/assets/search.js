@@ -41,14 +41,17 @@ const synonyms = Object.entries({
   "history log logs activity": "audit event",
   "invite invitation user users team teammate colleague seat": "member members add",
   "mismatch invalid wrong incorrect": "signature verify error",
-  "notification notify": "notice notices mail",
+  "notification notify": "notice notices email",
   "pagination paginate paging": "list page cursor hasmore",
   "poll polling stream streaming sse realtime websocket live": "feed events",
   "quota throttle throttling throttled ratelimit 429": "limits rate_limited",
   "replay resend": "redeliver redelivery recover",
   "roles rbac access scope scopes": "permissions permission role",
+  "ram cpu sizing speed fast": "performance",
+  "iframe embed widget": "portal links",
+  "plugin plugins extension extensions customize hook": "extend extending hooks",
   "sandbox staging": "test demo listen",
-  "smtp mailserver sendgrid": "mail server email",
+  "smtp mailserver sendgrid mail mails": "mail server email",
   "sso saml oidc oauth login signin": "oauth2 sign",
   "sync synchronize replicate mirror etl warehouse": "copy database feed",
   "token secret credential apikey": "key keys authentication",
@@ -68,7 +71,16 @@ const phrases = /** @type {const} */ ([
   [/how long .*(?:kept|keep|stored|store)|\bkept\b|\bretain\w*/, "retention retentionDays"],
   [/(?:get|obtain|create|need|find) (?:an?|my|the)? ?(?:api )?(?:keys?|tokens?)\b/, "authentication key"],
   [/health check\w*/, "monitoring readyz healthcheck"],
-  [/test mode|test environment|local(?:ly)? test\w*/, "listen demo test"],
+  [/test mode|test environment|local(?:ly)? test\w*|\btest\w*\b.*\blocal(?:ly|host)\b/, "listen demo test"],
+  [/let.?s ?encrypt|\bacme\b|\bports?\b/, "self hosting serve ports https certificate"],
+  [/how much (?:memory|ram|cpu|disk)|(?:system )?requirements|hardware|\bbenchmarks?/, "performance scales memory"],
+  [/load.?balanc\w*|reverse proxy|nginx|haproxy|traefik|cloudflare/, "proxy proxies"],
+  [/replay (?:attack|protection)s?/, "verify signature timestamp"],
+  [/(?:duplicate|repeated|double|same) requests?|sen[dt] twice|exactly once/, "idempotency key"],
+  [/(?:debug|verbose) log\w*|log.?level/, "logLevel log"],
+  [/read.?only/, "permissions key contacts:read"],
+  [/(?:delet|clean|prun|purg|expir)\w* (?:up )?(?:of )?(?:old|logs?)\b|\bhousekeeping\b/, "retention retentionDays"],
+  [/(?:javascript|js|pb|go|custom).?(?:hook|route|code|logic|event)s?\b/, "extend hooks javascript"],
   [/high availability|no downtime|zero downtime/, "standby failover"],
 ]);
 
@@ -158,7 +170,7 @@ export function rank(sections, query) {
   const meaning = words(rest).filter((word) => !stopWords.has(word));
   const terms = [...new Set(meaning.length ? meaning : typed)];
   const beginning = terms.at(-1) || ""; // the last word may still be typed
-  const begun = beginning.length < 3 ? [] : [...rarity.keys()].filter((word) => word.startsWith(beginning) && word !== stem(beginning));
+  const begun = beginning.length < 3 || rarity.has(stem(beginning)) ? [] : [...rarity.keys()].filter((word) => word.startsWith(beginning) && word !== stem(beginning));
 
   /**
    * @param {Prepared} in_
