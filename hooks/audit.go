@@ -82,7 +82,7 @@ func auditDelete(e *core.RecordEvent) error {
 		if member.Is(e.Record) && member.IsLink(e.Record) {
 			return write(tx, e, audit.Revoked, nil, nil)
 		}
-		return write(tx, e, audit.Deleted, nil, nil)
+		return writeChanges(tx, e, audit.Deleted, nil, audit.Removed(e.Record))
 	})
 }
 
@@ -115,10 +115,15 @@ func auditSignIn(e *core.RecordAuthRequestEvent) error {
 
 // write writes an entry about a record. before is what it was before fields changed, nil for a new or deleted one.
 func write(tx core.App, e *core.RecordEvent, action audit.Action, before *core.Record, fields []string) error {
+	return writeChanges(tx, e, action, fields, audit.Changes(before, e.Record, fields))
+}
+
+func writeChanges(
+	tx core.App, e *core.RecordEvent, action audit.Action, fields []string, changes map[string]audit.Change,
+) error {
 	return audit.Write(tx, audit.Entry{
 		Actor: audit.ActorIn(e.Context), Tenant: owner(e.Record), Action: action,
-		Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields,
-		Changes: audit.Changes(before, e.Record, fields),
+		Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields, Changes: changes,
 	})
 }
 

@@ -117,6 +117,39 @@ func TestAuditOfEveryAction(t *testing.T) {
 		"whsec_")
 }
 
+// The entry of a deletion has the last name of the record, or the shortened URL of a webhook. Names of people are none.
+func TestAuditOfDeletedNames(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	root := admin(t, app)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	ann, _ := person(t, app, tenantID, "ann", "admin", false)
+	do(t, root, "DELETE", in("tenant_members", ann.Id), "")
+	for _, r := range []struct{ collection, values, want string }{
+		{"api_keys", `"name":"website"`, "website"},
+		{"webhooks", `"url":"https://example.com/secret"`, "https://example.com/sec…"},
+		{"webhooks", `"url":"https://example.com/secret","name":"CRM"`, "CRM"},
+		{"inbound_webhooks", `"name":"forms","access":"full"`, "forms"},
+	} {
+		id := do(t, root, "POST", in(r.collection, ""), `{"tenant":"`+tenantID+`",`+r.values+`}`)
+		do(t, root, "DELETE", in(r.collection, id), "")
+		page, err := audit.List(app, audit.Query{Limit: 1, Action: string(audit.Deleted)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := page.Lines[0]; got.Record != id || got.RecordName != r.want {
+			t.Errorf("the deletion of %s is %+v", r.want, got)
+		}
+	}
+	page, err := audit.List(app, audit.Query{Limit: 1, Action: string(audit.Deleted), Collection: "tenant_members"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := page.Lines[0]; got.RecordName != "" || len(got.Changes) > 0 {
+		t.Errorf("the deletion of a member is %+v", got)
+	}
+}
+
 // Members, links, commands and the program itself are actors too.
 func TestAuditActors(t *testing.T) {
 	t.Parallel()

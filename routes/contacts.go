@@ -395,7 +395,8 @@ func idempotencyKey(header http.Header) (string, error) {
 	if unquoted := strings.TrimPrefix(key, `"`); unquoted != key && strings.HasSuffix(unquoted, `"`) {
 		key = strings.TrimSuffix(unquoted, `"`)
 	}
-	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength || !utf8.ValidString(key) {
+	characters := utf8.RuneCountInString(key)
+	if len(sent) > 1 || characters < 1 || characters > idempotency.MaxKeyLength || !utf8.ValidString(key) {
 		return "", envelope.InvalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
 	}
 	return key, nil

@@ -39,7 +39,12 @@ func TestIdempotency(t *testing.T) {
 			t.Errorf("the key %s gives %d %s", key, got.Status, got.Body)
 		}
 	}
-	for _, key := range []string{" ", `""`, strings.Repeat("a", 256)} {
+	for _, key := range []string{strings.Repeat("ü", 255), `"` + strings.Repeat("a", 255) + `"`} {
+		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", key); got.Status != 201 {
+			t.Errorf("a key of 255 characters gives %d %s", got.Status, got.Body)
+		}
+	}
+	for _, key := range []string{" ", `""`, strings.Repeat("a", 256), `"` + strings.Repeat("ü", 256) + `"`} {
 		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", key); got.Status != 400 || got.Code() != "invalid_parameter" {
 			t.Errorf("the key %q gives %d %s", key, got.Status, got.Body)
 		}

@@ -168,7 +168,7 @@ function auditDetails(entry) {
         null,
         t.strong(null, name),
         action === "updated" ? [" ", t.span({ className: "txt-hint" }, auditValue(old)), " → "] : ": ",
-        auditValue(present),
+        auditValue(action === "deleted" ? old : present),
     ));
     const all = [
         reason ? t.p(null, reason) : null,

@@ -131,11 +131,12 @@ function contactSource(source) {
     const { type, id = "", name, person, merge } = source;
     /** @type {Partial<Record<typeof type, string>>} */
     const pages = { key: `/keys/${id}`, mcp: `/keys/${id}`, inbound: `/inbound/${id}/requests`, ...(mayChange() && { import: `/imports/${id}` }) };
-    const page = name && pages[type];
+    const page = id && pages[type];
+    const label = name ? middleCut(name) : id ? t.code({ className: "integrations-id" }, id) : null;
     return t.div(
         { className: "integrations-named" },
         t.span(null, sourceLabels[type] || type, merge ? ", merge" : ""),
-        name ? (page ? t.a({ href: integrationsPath + page }, middleCut(name)) : middleCut(name)) : null,
+        label && page ? t.a({ href: integrationsPath + page }, label) : label,
         person ? middleCut(person, "txt-hint") : null,
     );
 }

@@ -48,6 +48,20 @@ func Changes(before, after *core.Record, fields []string) map[string]Change {
 	return changes
 }
 
+// Removed returns the change by which a deleted record loses its name, or a webhook without one its URL.
+func Removed(record *core.Record) map[string]Change {
+	changes := map[string]Change{}
+	if member.Is(record) || record.IsSuperuser() {
+		return changes
+	}
+	for _, field := range []string{"name", "url"} {
+		if value := record.GetString(field); value != "" && len(changes) == 0 {
+			changes[field] = Change{Old: shown(field, value)}
+		}
+	}
+	return changes
+}
+
 // shown returns a value as an entry has it.
 func shown(field string, value any) any {
 	switch v := value.(type) {

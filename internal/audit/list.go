@@ -39,7 +39,8 @@ type Line struct {
 	Action     Action `json:"action"`
 	Collection string `json:"collection"`
 	Record     string `json:"record"`
-	// current; "" if it has none or is deleted. A deleted member's is that of their last action
+	// current; "" if it has none or is deleted. The entry of a deletion has the last one, and a deleted member
+	// that of their last action
 	RecordName string            `json:"recordName"`
 	Fields     []string          `json:"fields"`
 	Changes    map[string]Change `json:"changes"`
@@ -77,6 +78,9 @@ func ofTenant(value, collection string) string {
 // unnamedURL is the URL of an entry's webhook, if it has no name.
 var unnamedURL = "iif(l.`collection` = 'webhooks', " + ofTenant("iif(`name` = '', `url`, '')", "webhooks") + ", '')"
 
+// deletedName is the name, or the URL, in the entry of a record's deletion.
+const deletedName = "iif(l.`action` = 'deleted', coalesce(l.`changes` ->> '$.name.old', l.`changes` ->> '$.url.old'), NULL)"
+
 // maxWalked is how many entries List looks at, if no index serves all of its filters.
 const maxWalked = 20_000
 
@@ -86,7 +90,7 @@ var listColumns = func() string {
 		names.WriteString("WHEN '" + r.collection + "' THEN " + r.name + " ")
 	}
 	return "l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
-		"coalesce(CASE l.`collection` " + names.String() + "END, ''), coalesce(" + unnamedURL + ", ''), l.`fields`, " +
+		"coalesce(CASE l.`collection` " + names.String() + "END, " + deletedName + ", ''), coalesce(" + unnamedURL + ", ''), l.`fields`, " +
 		"coalesce(l.`changes`, '{}'), coalesce(l.`count`, 0), coalesce(l.`reason`, ''), l.`created`"
 }()
 

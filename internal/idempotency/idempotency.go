@@ -22,7 +22,7 @@ import (
 // Window is how long a response is remembered.
 const Window = 24 * time.Hour
 
-// MaxKeyLength is the maximum length of a key, in bytes.
+// MaxKeyLength is the maximum length of a key, in characters.
 const MaxKeyLength = 255
 
 // ErrReused means that the key was used with another request.

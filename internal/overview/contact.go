@@ -100,7 +100,8 @@ func (h *ContactHistory) addCounts(app core.App) error {
 	return countEventDeliveries(app, places)
 }
 
-// sourcesSQL returns the sources of the events ?1 that have one, by the ids of these.
+// sourcesSQL returns the sources of the events ?1 that have one, by the ids of these. A deleted key or inbound webhook
+// has the name that the audit log keeps.
 const sourcesSQL = "WITH s AS (SELECT e.`id` AS `event`, e.`tenant`, " +
 	"e.`payload` ->> '$.source.type' AS `type`, e.`payload` ->> '$.source.id' AS `id`, " +
 	"coalesce(e.`payload` ->> '$.source.merge', 0) AS `merge` " +
@@ -110,7 +111,8 @@ const sourcesSQL = "WITH s AS (SELECT e.`id` AS `event`, e.`tenant`, " +
 	"WHEN s.`type` = 'inbound' " +
 	"THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = s.`id` AND `tenant` = s.`tenant`) " +
 	"WHEN s.`type` = 'import' THEN (SELECT `name` FROM `_imports` WHERE `id` = s.`id` AND `tenant` = s.`tenant`) " +
-	"END, ''), coalesce((SELECT `person` FROM `_sources` WHERE `event` = s.`event`), " +
+	"END, (SELECT `changes` ->> '$.name.old' FROM `audit_log` WHERE `record` = s.`id` AND `action` = 'deleted' " +
+	"AND `tenant` = s.`tenant` LIMIT 1), ''), coalesce((SELECT `person` FROM `_sources` WHERE `event` = s.`event`), " +
 	"(SELECT `person` FROM `_imports` WHERE s.`type` = 'import' AND `id` = s.`id` AND `tenant` = s.`tenant`), '') " +
 	"FROM s WHERE s.`type` IS NOT NULL"
 

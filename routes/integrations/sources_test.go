@@ -96,9 +96,20 @@ func TestSources(t *testing.T) {
 		"key test ", "key test ", "key test ", "mcp test ", "inbound test ", "key test ", "inbound test ", "superuser  root@example.com",
 		"import people.csv " + member, "command  root", "system  ", "member  " + member, "key test ",
 	}
-	for role, reader := range map[string]*testkit.Client{"superuser": superuser, "admin": admin, "viewer": viewer} {
+	readers := map[string]*testkit.Client{"superuser": superuser, "admin": admin, "viewer": viewer}
+	expectSources(t, readers, id, shown)
+	for collection, record := range map[string]string{"api_keys": key, "inbound_webhooks": inbound} {
+		superuser.Do("DELETE", "/api/collections/"+collection+"/records/"+record, "")
+	}
+	expectSources(t, readers, id, shown) // a deleted key keeps its name
+}
+
+// expectSources checks what each role sees as the sources of a contact's events, the oldest first: type, name and person.
+func expectSources(t *testing.T, readers map[string]*testkit.Client, contactID string, shown []string) {
+	t.Helper()
+	for role, reader := range readers {
 		var got []string
-		for _, line := range reader.Do("GET", integrationsPath+"/contacts/"+id+"/events", "").Data()["events"].([]any) {
+		for _, line := range reader.Do("GET", integrationsPath+"/contacts/"+contactID+"/events", "").Data()["events"].([]any) {
 			source := line.(map[string]any)["source"].(map[string]any)
 			text := func(name string) string { value, _ := source[name].(string); return value }
 			got = append([]string{text("type") + " " + text("name") + " " + text("person")}, got...)
