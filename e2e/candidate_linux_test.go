@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -131,7 +132,7 @@ func (c *candidate) record(collection, body string) map[string]any {
 // newTenant creates a tenant with webhooks to these URLs, and returns its ID.
 func (c *candidate) newTenant(urls ...string) string {
 	c.t.Helper()
-	tenant := str(c.t, c.record("tenants", `{"name":"Guest","apiEnabled":true,"rateLimit":1000000}`), "id")
+	tenant := str(c.t, c.record("tenants", `{"name":"Guest `+crand.Text()+`","apiEnabled":true,"rateLimit":1000000}`), "id")
 	for _, url := range urls {
 		c.record("webhooks", `{"tenant":"`+tenant+`","url":"`+url+`"}`)
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	crand "crypto/rand"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -110,7 +111,7 @@ func (c *crew) newGuest(admin *client, urls ...string) *guest {
 	create := func(collection, body string) map[string]any {
 		return admin.expect(http.StatusOK, http.MethodPost, "/api/collections/"+collection+"/records", body).json()
 	}
-	g := &guest{tenant: str(c.t, create("tenants", `{"name":"Guest","apiEnabled":true,"rateLimit":1000000000}`), "id"), hooks: len(urls)}
+	g := &guest{tenant: str(c.t, create("tenants", `{"name":"Guest `+crand.Text()+`","apiEnabled":true,"rateLimit":1000000000}`), "id"), hooks: len(urls)}
 	g.key = str(c.t, create("api_keys", `{"tenant":"`+g.tenant+`","name":"key"}`), "key")
 	for _, url := range urls {
 		create("webhooks", `{"tenant":"`+g.tenant+`","url":"`+url+`"}`)

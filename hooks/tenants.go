@@ -46,11 +46,30 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 		}
 		return e.Next()
 	})
+	app.OnRecordCreateRequest(tenant.CollectionName).BindFunc(refuseNamesake)
+	app.OnRecordUpdateRequest(tenant.CollectionName).BindFunc(refuseNamesake)
 	app.OnRecordCreateExecute(append(withRows, owned...)...).BindFunc(func(e *core.RecordEvent) error {
 		return createOwned(e, bounds)
 	})
 	app.OnRecordCreateExecute(ofAccounts...).BindFunc(createOfAccount)
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
+}
+
+// refuseNamesake refuses a name that another tenant has, unless the request says that it is meant.
+func refuseNamesake(e *core.RecordRequestEvent) error {
+	name := e.Record.GetString("name")
+	if name == e.Record.Original().GetString("name") || e.Request.URL.Query().Get("sameName") == "true" {
+		return e.Next()
+	}
+	taken, err := sqlite.Value[bool](sqlite.ReaderOf(e.App), "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `name` = ?)", name)
+	if err != nil {
+		return fmt.Errorf("looking for a tenant with the same name: %w", err)
+	}
+	if taken {
+		return e.BadRequestError("The record is invalid.", validation.Errors{"name": validation.NewError(
+			"validation_tenant_name_taken", "Another tenant has this name. To use it twice, send the query parameter sameName=true.")})
+	}
+	return e.Next()
 }
 
 // bindPartialUpdates makes requests write only the fields that they change. PocketBase writes whole records: a

@@ -35,24 +35,35 @@ func create(file string, build func(app core.App) (*core.Collection, error), sta
 // add registers a migration that adds a System field to a collection. Reverting it removes the field with its values.
 func add(file, collection string, field core.Field) {
 	field.SetSystem(true)
-	change := func(change func(*core.Collection)) func(core.App) error {
-		return func(app core.App) error {
-			found, err := app.FindCollectionByNameOrId(collection)
-			if err != nil {
-				return fmt.Errorf("the collection %q is missing: %w", collection, err)
-			}
-			change(found)
-			if err := app.SaveNoValidate(found); err != nil { // PocketBase's validation refuses to remove a System field
-				return fmt.Errorf("changing the field %s of the collection %q: %w", field.GetName(), collection, err)
-			}
-			return nil
-		}
-	}
 	m.Register(
-		change(func(c *core.Collection) { c.Fields.Add(field) }),
-		change(func(c *core.Collection) { c.Fields.RemoveByName(field.GetName()) }),
+		changing(collection, func(c *core.Collection) { c.Fields.Add(field) }),
+		changing(collection, func(c *core.Collection) { c.Fields.RemoveByName(field.GetName()) }),
 		file,
 	)
+}
+
+// addIndex registers a migration that adds an index to a collection. condition is that of a partial index, or "".
+func addIndex(file, collection, name, columns, condition string) {
+	m.Register(
+		changing(collection, func(c *core.Collection) { c.AddIndex(name, false, columns, condition) }),
+		changing(collection, func(c *core.Collection) { c.RemoveIndex(name) }),
+		file,
+	)
+}
+
+// changing returns the work of a migration that changes a collection.
+func changing(collection string, change func(*core.Collection)) func(core.App) error {
+	return func(app core.App) error {
+		found, err := app.FindCollectionByNameOrId(collection)
+		if err != nil {
+			return fmt.Errorf("the collection %q is missing: %w", collection, err)
+		}
+		change(found)
+		if err := app.SaveNoValidate(found); err != nil { // PocketBase's validation refuses to remove a System field
+			return fmt.Errorf("changing the collection %q: %w", collection, err)
+		}
+		return nil
+	}
 }
 
 // execute registers a migration that runs SQL statements.

@@ -155,14 +155,19 @@ function editTenant(tenant) {
         ],
         run: async () => {
             const values = { name: data.name.trim(), rateLimit: Number(data.rateLimit), country: data.country.trim() };
-            if (values.name !== tenant?.name && values.name !== data.repeated && await isTaken(values.name)) {
+            const options = { query: { sameName: values.name === data.repeated }, requestKey: null };
+            try {
+                if (tenant) {
+                    await app.pb.collection("tenants").update(tenant.id, values, options);
+                } else {
+                    await app.pb.collection("tenants").create({ ...values, apiEnabled: true }, options);
+                }
+            } catch (error) {
+                if (!isTaken(error)) {
+                    throw error;
+                }
                 data.repeated = values.name;
-                throw new Error(`Another tenant is named ${values.name}. To use the name twice, choose ${tenant ? "Save" : "Create tenant"} again.`);
-            }
-            if (tenant) {
-                await app.pb.collection("tenants").update(tenant.id, values, { requestKey: null });
-            } else {
-                await app.pb.collection("tenants").create({ ...values, apiEnabled: true }, { requestKey: null });
+                throw fieldFault("name", `Another tenant has this name. To use it twice, choose ${tenant ? "Save" : "Create tenant"} again.`);
             }
             await loadTenants();
             refreshPage();
@@ -171,13 +176,13 @@ function editTenant(tenant) {
 }
 
 /**
- * Whether a tenant has the name.
+ * Whether an error says that another tenant has the name.
  *
- * @param {string} name
+ * @param {unknown} error
  */
-async function isTaken(name) {
-    const filter = app.pb.filter("name = {:name}", { name });
-    return (await app.pb.collection("tenants").getList(1, 1, { filter, fields: "id", requestKey: null })).totalItems > 0;
+function isTaken(error) {
+    const { response } = /** @type {Failure} */ (error || {});
+    return response?.data?.name?.code === "validation_tenant_name_taken";
 }
 
 /** @param {TenantRow} tenant */
