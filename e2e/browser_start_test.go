@@ -51,6 +51,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.click("New webhook")
 	b.fill("URL", "ftp://example.com")
 	b.sees("The URL must begin with https:// or http://.")
+	b.wait("a form without NATS", "!"+scope+`.innerText.includes("NATS")`) // which the server does not have
 	b.fill("URL", r.URL)
 	b.sees("--allowPrivateWebhooks")
 	b.look("webhook-form")

@@ -31,7 +31,8 @@ const natsReceiver = ["nats", "NATS", "events are published to a stream."];
  * @param {Webhook} [webhook]
  * @param {string} [tenant] that of a new one
  */
-function editWebhook(webhook, tenant) {
+async function editWebhook(webhook, tenant) {
+    const offersNATS = webhook?.url.startsWith(natsScheme) || await hasNATS();
     /** @type {WebhookValues} */
     const data = store({
         tenant: webhook?.tenant || tenant || onlyTenant(),
@@ -50,7 +51,7 @@ function editWebhook(webhook, tenant) {
             webhook ? null : tenantField(data),
             radioField("Receiver", data, "receiver", [
                 ["address", "HTTP", "events are sent to a URL."],
-                ...forSuperusers(natsReceiver),
+                ...(offersNATS ? [natsReceiver] : []),
                 ["inspect", "Inspect", "events are shown in the browser, as a receiver gets them."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),
@@ -95,6 +96,15 @@ function editWebhook(webhook, tenant) {
             refreshPage();
         },
     });
+}
+
+/** Whether the server publishes to NATS for the webhooks of superusers. If it does not say so, the form opens without. */
+async function hasNATS() {
+    if (member()) {
+        return false;
+    }
+    const answer = await sendIntegrations("GET", "/overview", { query: { period: "hour" } }).catch(() => null);
+    return answer?.data.nats === true;
 }
 
 /**

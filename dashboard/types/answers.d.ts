@@ -169,6 +169,7 @@ interface Overview {
     problems: Problem[];
     counts: Partial<Record<Problem["kind"], number>>; // of all, also of those that are not listed
     more: boolean;
+    nats?: boolean; // whether webhooks may publish to NATS; for superusers
 }
 
 /** How long receivers took to answer; null without answers. */

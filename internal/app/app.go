@@ -145,7 +145,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	registry.MustRegister(member.NewMetrics(a.App)...)
 	routes.Bind(a.App, route.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries,
-		Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
+		Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running, NATS: config.NATS.URL != "",
 		Calls: calls, Reasons: monitor.Reasons, Registerer: registry,
 		Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
 		Now: config.Now, Bodies: config.Bodies,

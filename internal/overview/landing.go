@@ -23,11 +23,12 @@ type Landing struct {
 	Steps         []Step              `json:"steps"`    // of the span, the oldest first
 	Contacts      int                 `json:"contacts"` // at most 10,000
 	Webhooks      HealthTotals        `json:"webhooks"`
-	Pending       int                 `json:"pending"`       // deliveries, at most 10,000
-	OldestPending *string             `json:"oldestPending"` // when the oldest of these was created; nil for none
-	Problems      []Problem           `json:"problems"`      // the first 20 of each kind
-	Counts        map[ProblemKind]int `json:"counts"`        // of all problems
-	More          bool                `json:"more"`          // whether there are more problems than listed
+	Pending       int                 `json:"pending"`        // deliveries, at most 10,000
+	OldestPending *string             `json:"oldestPending"`  // when the oldest of these was created; nil for none
+	Problems      []Problem           `json:"problems"`       // the first 20 of each kind
+	Counts        map[ProblemKind]int `json:"counts"`         // of all problems
+	More          bool                `json:"more"`           // whether there are more problems than listed
+	NATS          *bool               `json:"nats,omitempty"` // whether webhooks may publish to NATS; nil for members
 }
 
 // Step is one bar of the charts.

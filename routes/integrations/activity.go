@@ -29,6 +29,7 @@ func (s *server) landing(e *core.RequestEvent) error {
 	if owner != "" { // the state of the program is the operator's business
 		return envelope.WriteData(e, landing)
 	}
+	landing.NATS = &s.NATS
 	for _, reason := range s.Reasons() {
 		landing.Problems = append([]overview.Problem{
 			{Kind: overview.NotReady, Name: reason.Check, Detail: reason.Message},

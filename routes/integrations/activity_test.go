@@ -113,6 +113,9 @@ func TestOverview(t *testing.T) {
 		t.Errorf("nothing is wrong, and still\n%s", got)
 	}
 	overview := admin.Do("GET", "/api/integrations/overview", "").Data()
+	if nats, isKnown := overview["nats"]; !isKnown || nats != false {
+		t.Errorf("a server without NATS says %v", nats)
+	}
 	last := overview["steps"].([]any)[23].(map[string]any)
 	if fmt.Sprint(last["created"], last["calls"], last["refused"], overview["contacts"], overview["more"]) != "1 2 1 1 false" {
 		t.Errorf("it is %v of %v", last, overview)

@@ -69,6 +69,7 @@ type Config struct {
 	Imports    *loop.Loop     // checks and applies imports
 	Wake       func()         // called when a request has made work due
 	ReadOnly   func() bool    // reports whether the data directory is being upgraded
+	NATS       bool           // whether webhooks may publish to NATS
 	Replica    Replica        // of the data directory; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
