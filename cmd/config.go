@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,7 +24,7 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 			var rows []row
 			for _, flags := range []*pflag.FlagSet{command.InheritedFlags(), serve} {
 				flags.VisitAll(func(flag *pflag.Flag) {
-					rows = append(rows, row{{"setting", flag.Name}, {"value", settingOf(flag)}, {"source", s.Source(flag)}})
+					rows = append(rows, row{{"setting", flag.Name}, {"value", WithoutUser(settings.Text(flag), "[hidden]@")}, {"source", s.Source(flag)}})
 				})
 			}
 			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a[0].value.(string), b[0].value.(string)) })
@@ -39,11 +38,5 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 // userOf finds the user part of a URL, which may be a secret: all up to the last @ of the host.
 var userOf = regexp.MustCompile(`://[^/?#]*@`)
 
-// settingOf returns the value of a flag as an environment variable would hold it, without the user part of a URL.
-func settingOf(flag *pflag.Flag) string {
-	value := flag.Value.String()
-	if list, isList := flag.Value.(pflag.SliceValue); isList {
-		value = strings.Join(list.GetSlice(), ",")
-	}
-	return userOf.ReplaceAllString(value, "://[hidden]@")
-}
+// WithoutUser returns a text with another in place of the user part of its URLs, such as "[hidden]@".
+func WithoutUser(text, instead string) string { return userOf.ReplaceAllString(text, "://"+instead) }

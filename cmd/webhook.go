@@ -141,8 +141,8 @@ func webhookPing(
 			}
 			// a failed attempt would count against the webhook
 			if host := safehttp.Host(record.GetString("url")); reach.Refuses(host) {
-				return fmt.Errorf("%s is a private address, which this command may not reach: "+
-					"pass the --webhookAllow of the server, or set it in the configuration", host)
+				return fmt.Errorf("%s is a private address, which the server and this command may not reach: "+
+					"start the server with --webhookAllow, or pass it to this command", host)
 			}
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {

@@ -157,7 +157,7 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 		}
 		id, refused := str(t, webhook, "id"), webhook["url"] != "http://127.0.0.1:1"
 		got := i.run("webhook", "ping", id)
-		if got.code != 1 || strings.Contains(got.stderr, "pass the --webhookAllow of the server") != refused ||
+		if got.code != 1 || strings.Contains(got.stderr, "start the server with --webhookAllow") != refused ||
 			refused && !oneLine(got.stderr) {
 			t.Errorf("a ping of %v exits with %d and prints %q", webhook["url"], got.code, got.stderr)
 		}

@@ -98,3 +98,21 @@ func TestRefusedSettings(t *testing.T) {
 		}
 	}
 }
+
+// Commands use the bounds of the last server on the data directory, unless they have their own.
+func TestCommandsFollowTheServer(t *testing.T) {
+	t.Parallel()
+	i, _ := newTenant(t)
+	s := i.serve("--maxWebhooks", "1")
+	i.must("webhook", "create", "Acme", "https://example.com/a")
+	if got := i.run("webhook", "create", "Acme", "https://example.com/b"); got.code != 1 || !strings.Contains(got.stderr, "at most 1 webhooks") {
+		t.Errorf("beyond the bound of the server, the command exits with %d and prints %q", got.code, got.stderr)
+	}
+	i.must("webhook", "create", "Acme", "https://example.com/b", "--maxWebhooks", "2")
+	s.stop()
+	if got := i.run("webhook", "create", "Acme", "https://example.com/c"); got.code != 1 {
+		t.Errorf("once the server has ended, the command exits with %d and prints %q", got.code, got.stderr)
+	}
+	i.serve()
+	i.must("webhook", "create", "Acme", "https://example.com/c")
+}

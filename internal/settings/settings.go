@@ -117,6 +117,23 @@ func (s *Settings) Apply(flags *pflag.FlagSet) error {
 	return failure
 }
 
+// Follow sets flags that are set nowhere to the values of the server, by name. Call it after the command line is parsed.
+func (s *Settings) Follow(flags *pflag.FlagSet, values map[string]string) {
+	for name, value := range values {
+		if flag := flags.Lookup(name); flag != nil && !flag.Changed && s.look(name).name == "" {
+			_ = set(flag.Value, value) // the same flag has printed it
+		}
+	}
+}
+
+// Text returns the value of a flag as an environment variable would hold it.
+func Text(flag *pflag.Flag) string {
+	if list, isList := flag.Value.(pflag.SliceValue); isList {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	return flag.Value.String()
+}
+
 func set(value pflag.Value, text string) error {
 	if list, isList := value.(pflag.SliceValue); isList { // its Set would make the command line append
 		return list.Replace(strings.Split(text, ","))

@@ -76,6 +76,7 @@ func New(version string, public fs.FS, args []string) (*Program, error) {
 	if isCompletion(args) {
 		given = nil // an incomplete command line
 	}
+	config.served = readServed(pb.DataDir())
 	if err := config.parse(pb.RootCmd, serve, given); err != nil {
 		return nil, err
 	}
@@ -85,6 +86,7 @@ func New(version string, public fs.FS, args []string) (*Program, error) {
 	log.SetOutput(safehttp.Quiet(os.Stderr))
 	a := app.New(pb, config.app(public, folder, copied))
 	a.BindWorkers()
+	recordServed(a, serve.PersistentFlags())
 	addCommands(pb.RootCmd, serve, a, config, copied)
 	pb.App = extension.Record(pb.App) // all of our own hooks are bound
 	return &Program{pb, args, config, serve, a, copied}, nil

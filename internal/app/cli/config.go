@@ -36,8 +36,9 @@ import (
 type config struct {
 	version              string
 	settings             *settings.Settings
-	dataDir              string // the demo's; "" for PocketBase's default
-	given                string // the path of the data directory before links are resolved
+	dataDir              string            // the demo's; "" for PocketBase's default
+	given                string            // the path of the data directory before links are resolved
+	served               map[string]string // see readServed
 	durability           string
 	allowPrivateWebhooks bool
 	webhookAllow         networks
@@ -129,6 +130,7 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	if err := own.Parse(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return cmd.ExplainFlagError(err)
 	}
+	c.follow(own)
 	if err := c.settings.Check(own.Lookup("encryptionEnv").Value.String()); err != nil {
 		return err
 	}
