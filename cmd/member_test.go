@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	members "contactbase/internal/member"
 	"contactbase/internal/testkit"
 )
 
 func TestMemberCommands(t *testing.T) {
 	t.Parallel()
-	app := testkit.NewApp(t)
+	app := testkit.NewMailingApp(t)
 	acme, beta := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Beta")
 	member := func(args ...string) (string, error) {
 		var out bytes.Buffer
@@ -50,7 +52,34 @@ func TestMemberCommands(t *testing.T) {
 			t.Errorf("%s does not sign in with %q (%v)", email, password, err)
 		}
 	}
+	cleo := object("invite", "--tenant", "Acme", "--email", "cleo@example.com", "--role", "admin")
+	again := object("invite", "--tenant", "Acme", "--email", "cleo@example.com")
+	first, _ := cleo["url"].(string)
+	second, _ := again["url"].(string)
+	if cleo["id"] != again["id"] || cleo["role"] != "admin" || again["role"] != "admin" || cleo["sent"] != false ||
+		!strings.Contains(first, "/portal/#/invitation/cmv_") || first == second || cleo["password"] != nil {
+		t.Errorf("the invitations are %v and %v", cleo, again)
+	}
+	_, token, _ := strings.Cut(second, "#/invitation/")
+	invited, err := members.FindInvited(app, token, time.Now())
+	if err != nil || invited.Id != cleo["id"] {
+		t.Fatalf("the link invites %v (%v)", invited, err)
+	}
+	if err := members.Accept(app, invited, "a long password", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	mails := testkit.NewMailServer(t, app)
+	dan := object("invite", "--tenant", "Acme", "--email", "dan@example.com")
+	if sent := mails.Mails(); dan["sent"] != true || dan["url"] != nil || len(sent) != 1 || !strings.Contains(sent[0].To, "dan@example.com") {
+		t.Errorf("with a mail server, %v has the mails %v", dan, sent)
+	}
+	mails.Set("refuse")
 	for _, refused := range []struct{ says, args string }{
+		{"This member has already chosen a password", "invite --tenant Acme --email cleo@example.com"},
+		{"another member, of the tenant " + acme + ", has the address cleo@example.com", "invite --tenant Beta --email cleo@example.com"},
+		{"the member ada@example.com has the role admin; change it", "invite --tenant Acme --email ada@example.com --role viewer"},
+		{"the invitation could not be emailed: ", "invite --tenant Acme --email dan@example.com"},
+		{"--tenant and --email are required", "invite --email c@example.com"},
 		{"--tenant and --email are required", "create --tenant Acme"},
 		{"--role must be admin or viewer", "create --tenant Acme --email c@example.com --role owner"},
 		{`no tenant has the ID or name "Nobody"`, "create --tenant Nobody --email c@example.com"},

@@ -74,6 +74,21 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	}
 }
 
+// Without a mail server, the command prints the link of an invitation, with which the member chooses a password.
+func TestInvitationsByCommand(t *testing.T) {
+	t.Parallel()
+	i, _ := newTenant(t)
+	s := i.serve()
+	invited := i.one("member", "invite", "--tenant", "Acme", "--email", "ada@example.com", "--role", "admin")
+	address, token, isLink := strings.Cut(str(t, invited, "url"), "#/invitation/")
+	if !isLink || address != s.base+"/portal/" || invited["sent"] != false || invited["role"] != "admin" {
+		t.Errorf("the invitation is %v", invited)
+	}
+	guest := s.client("")
+	guest.expect(204, http.MethodPost, "/api/integrations/invitations/accept", `{"token":"`+token+`","password":"a long password"}`)
+	guest.expect(200, http.MethodPost, "/api/collections/tenant_members/auth-with-password", `{"identity":"ada@example.com","password":"a long password"}`)
+}
+
 // If two tenants have the same name, commands do not accept it.
 func TestNamesakes(t *testing.T) {
 	t.Parallel()
