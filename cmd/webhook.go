@@ -52,7 +52,9 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
 		Annotations: using(append(slices.Clip(sendSettings), "maxWebhooks")...),
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
-			if err := oneOf("event", event.Kinds, events...); err != nil {
+			// those of extensions, whose declarations this command does not load
+			isOwn := func(kind string) bool { return !slices.Contains(event.Kinds, kind) && event.CheckOwn(kind) == nil }
+			if err := oneOf("event", event.Kinds, slices.DeleteFunc(slices.Clone(events), isOwn)...); err != nil {
 				return err
 			}
 			headers, err := headersOf(sent)

@@ -31,14 +31,30 @@ func buildExtended(t *testing.T) string {
 	return path
 }
 
-// A program of others extends the server: its rule holds in the API, and its route answers.
+// A program of others extends the server: its rule holds in the API, its route answers, and its event is sent.
 func TestExtendedExample(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.program = []string{buildExtended(t)}
 	i.superuser()
-	i.must("tenant", "create", "Acme")
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", "Acme"), "key")
+	r := newReceiver(t)
+	r.set(str(t, i.one("webhook", "create", "Acme", r.URL, "--event", "order.paid"), "secret"), nil)
+	guide := readText(t, "../docs/extending.md")
+	for _, found := range extensionSample.FindAllStringSubmatch(guide, -1) {
+		if strings.HasPrefix(found[1], "pb_migrations/") {
+			i.script(found[1], found[2]) // the collection
+		}
+	}
+	if got := i.run("migrate", "up"); got.code != 0 {
+		t.Fatalf("the migration: %s", got.stderr)
+	}
+	for _, found := range goSample.FindAllStringSubmatch(guide, -1) {
+		if !strings.Contains(readText(t, "../examples/extended/"+found[1]), "\n"+found[2]) {
+			t.Errorf("the example %s is not as the guide prints it", found[1])
+		}
+	}
 	s := i.serve()
 	c := s.client(key)
 	refused := c.expect(http.StatusBadRequest, http.MethodPost, contactsPath, `{"name":"Ada","email":"ada@mailinator.com"}`)
@@ -51,6 +67,8 @@ func TestExtendedExample(t *testing.T) {
 	if got := answer.json()["count"]; got != 1.0 {
 		t.Errorf("the route counts %v contacts", got)
 	}
+	order := s.signIn().expect(http.StatusOK, http.MethodPost, "/api/collections/orders/records", `{"tenant":"`+tenant+`","total":49.9}`)
+	orderIsSent(t, r, order)
 	// the version is the program's, and there is no page at /
 	if got := i.must("--version"); !strings.Contains(got, "1.0.0-extended") {
 		t.Errorf("the version is %q", got)

@@ -12,14 +12,19 @@ import (
 // extensionSample matches a sample of the guide with the path of its file.
 var extensionSample = regexp.MustCompile("(?s)<!-- sample: (\\S+) -->\n```js\n(.*?)```")
 
+// goSample matches a sample in Go, with the name of its file in examples/extended.
+var goSample = regexp.MustCompile("(?s)<!-- sample: (\\S+\\.go) -->\n```go\n(.*?)```")
+
 // The samples of the guide do what it says, as they are printed.
 func TestExtendingGuide(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
-	i.must("tenant", "create", "Acme")
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", "Acme"), "key")
+	r := newReceiver(t)
+	r.set(str(t, i.one("webhook", "create", "Acme", r.URL, "--event", "order.paid"), "secret"), nil)
 	samples := extensionSample.FindAllStringSubmatch(readText(t, "../docs/extending.md"), -1)
-	if len(samples) != 5 {
+	if len(samples) != 6 {
 		t.Fatalf("the guide has %d samples", len(samples))
 	}
 	for _, found := range samples {
@@ -53,5 +58,20 @@ func TestExtendingGuide(t *testing.T) {
 	if got := admin.expect(http.StatusOK, http.MethodGet, "/api/company/engines", "").json()["contacts"]; got != 1.0 {
 		t.Errorf("the route counts %v", got)
 	}
-	admin.expect(http.StatusOK, http.MethodPost, "/api/collections/orders/records", `{"tenant":"acme","total":5}`)
+	order := admin.expect(http.StatusOK, http.MethodPost, "/api/collections/orders/records",
+		`{"tenant":"`+tenant+`","contact":"`+str(t, created.data(), "id")+`","total":49.9}`)
+	orderIsSent(t, r, order)
+	refused = admin.do(http.MethodPost, "/api/collections/orders/records", `{"tenant":"acme","total":5}`)
+	if refused.status != http.StatusBadRequest || admin.do(http.MethodGet, "/api/collections/orders/records", "").json()["totalItems"] != 1.0 {
+		t.Errorf("an order of no tenant: %s", refused)
+	}
+}
+
+// orderIsSent checks that the receiver has got the event of an order, and nothing else.
+func orderIsSent(t *testing.T, r *receiver, order *answer) {
+	t.Helper()
+	sent := r.await(t, "order.paid", atLeast(1))
+	if got := sent[0]; len(sent) != 1 || got.Type != "order.paid" || got.Error != "" || got.Contact != str(t, order.json(), "id") {
+		t.Errorf("after %s the receiver has %+v", order, sent)
+	}
 }

@@ -2,15 +2,20 @@ package hooks
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
+	"contactbase/internal/order"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/webhook"
@@ -34,6 +39,11 @@ func bindWebhooks(app core.App, sender *delivery.Sender, wake func()) {
 		}
 		return validateOwned(e)
 	})
+	app.OnRecordValidate(webhook.CollectionName).Bind(&hook.Handler[*core.RecordEvent]{
+		Func: validateEvents, Priority: order.RulesApplied,
+	})
+	app.OnRecordCreateRequest(webhook.CollectionName).BindFunc(requireDeclared)
+	app.OnRecordUpdateRequest(webhook.CollectionName).BindFunc(requireDeclared)
 	app.OnRecordUpdateExecute(webhook.CollectionName).BindFunc(writeOwner)
 	app.OnRecordEnrich(webhook.CollectionName).BindFunc(showWebhook)
 	app.OnRecordAfterUpdateSuccess(webhook.CollectionName).BindFunc(func(e *core.RecordEvent) error {
@@ -46,6 +56,40 @@ func bindWebhooks(app core.App, sender *delivery.Sender, wake func()) {
 		}
 		return e.Next()
 	})
+}
+
+// validateEvents validates the event types of extensions. PocketBase validates the others: the values of its field are
+// only the types of the program, so that nothing changes the collection when extensions do.
+func validateEvents(e *core.RecordEvent) error {
+	listed := e.Record.GetStringSlice("events")
+	own, others := []string{}, []string{}
+	for _, kind := range listed {
+		if !slices.Contains(event.Kinds, kind) && event.CheckOwn(kind) == nil {
+			own = append(own, kind)
+		} else {
+			others = append(others, kind)
+		}
+	}
+	if len(own) > event.MaxDeclared {
+		return validation.Errors{"events": validation.NewError("validation_too_many_values",
+			fmt.Sprintf("Select no more than %d event types of extensions.", event.MaxDeclared))}
+	}
+	e.Record.SetRaw("events", others)
+	defer e.Record.SetRaw("events", listed)
+	return e.Next()
+}
+
+// requireDeclared refuses to add event types that no extension declares. Commands may: they load no scripts.
+func requireDeclared(e *core.RecordRequestEvent) error {
+	stored := e.Record.Original().GetStringSlice("events")
+	for _, kind := range event.Undeclared(e.App, e.Record.GetStringSlice("events")) {
+		if !slices.Contains(stored, kind) {
+			return e.BadRequestError("", validation.Errors{"events": validation.NewError("validation_invalid_value",
+				fmt.Sprintf("No extension declares the event type %.100q. The types are %s.",
+					kind, strings.Join(event.AllKinds(e.App), ", ")))})
+		}
+	}
+	return e.Next()
 }
 
 func newWebhookSecret(e *core.RecordEvent) error {
@@ -130,7 +174,8 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 	return nil
 }
 
-// showWebhook adds the secret to the response of the request that set it, and only the names of the headers.
+// showWebhook adds the secret to the response of the request that set it, only the names of the headers, and the event
+// types of which no more events are sent, because no extension declares them any more.
 func showWebhook(e *core.RecordEnrichEvent) error {
 	if err := e.Next(); err != nil {
 		return err
@@ -140,7 +185,10 @@ func showWebhook(e *core.RecordEnrichEvent) error {
 		return err
 	}
 	e.Record.Hide("secret", "previousSecret", "olderSecrets", "headers", "sealedHeaders", webhook.MemberOwnedField)
-	shown := map[string]any{"headerNames": names, "secretPrefix": webhook.SecretPrefix(e.App, e.Record)}
+	shown := map[string]any{
+		"headerNames": names, "secretPrefix": webhook.SecretPrefix(e.App, e.Record),
+		"undeclaredEvents": event.Undeclared(e.App, e.Record.GetStringSlice("events")),
+	}
 	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
 		shown["secret"] = plain
 	}

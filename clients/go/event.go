@@ -7,7 +7,7 @@ import (
 )
 
 // Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookFailing, WebhookRecovered, WebhookDisabled
-// or KeyExpiring. Events of later versions are an UnknownEvent.
+// or KeyExpiring. Events of later versions and of the installation's extensions are an UnknownEvent.
 type Event interface {
 	// Head returns the fields of all events.
 	Head() EventHead
@@ -104,7 +104,8 @@ type NoticedKey struct {
 	Prefix string `json:"prefix"` // the start of the key
 }
 
-// UnknownEvent is an event of a type that this version of the client does not know. It can be ignored.
+// UnknownEvent is an event of a type that this version of the client does not know, or of an extension of the
+// installation. It can be ignored.
 type UnknownEvent struct {
 	EventHead
 	Data json.RawMessage

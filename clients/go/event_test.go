@@ -24,6 +24,7 @@ func TestParseEvent(t *testing.T) {
 		{eventJSON("webhook.ping", `"data":{}`), "ping"},
 		{eventJSON("webhook.disabled", `"data":{"webhook":{"id":"w1","name":"Orders","url":"https://a.example"},"reason":"gone"}`), "webhook w1 Orders https://a.example gone"},
 		{eventJSON("key.expiring", `"data":{"key":{"id":"k1","name":"Sync","prefix":"cmk_1"},"expires":"2026-03-18T16:20:11.087Z"}`), "key k1 Sync cmk_1 2026-03-18"},
+		{eventJSON("order.paid", `"data":{"total":1e400,"lines":[]},"source":{"type":"extension"}`), `unknown {"total":1e400,"lines":[]}`},
 		{eventJSON("contact.of-a-later-version", `"data":{"into":"x1"}`), `unknown {"into":"x1"}`},
 	} {
 		event, err := contactbase.ParseEvent([]byte(c.body))

@@ -1,4 +1,4 @@
-// Command extended is Contactbase with a rule and a route of its own.
+// Command extended is Contactbase with a rule, a route and an event of its own.
 package main
 
 import (
@@ -28,6 +28,7 @@ func run() error {
 	}
 	app.OnRecordValidate("contacts").BindFunc(refuseDisposable)
 	app.OnServe().BindFunc(addRoutes)
+	emitOrders(app)
 	return app.Execute()
 }
 

@@ -137,6 +137,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	sqlite.Bind(a.App)
 	backup.Bind(a.App)
 	hooks.Bind(a.App, config.Bounds, a.Sender, a.wake)
+	event.BindOwn(a.App, a.wake)
 	warnOfBounds(a.App, config.Bounds)
 	logProxy(a.App, config.Reach.Proxy)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -28,9 +30,19 @@ type Query struct {
 
 // ParseQuery checks the query parameters of a request for the feed. The error is a fault that names the
 // invalid parameters.
-func ParseQuery(values url.Values) (Query, error) {
+func ParseQuery(app core.App, values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit}
-	if faults := parameters.Read(&q, values); len(faults) > 0 {
+	faults := parameters.Read(&q, values)
+	// a ping is only for one webhook
+	known := slices.DeleteFunc(AllKinds(app), func(kind string) bool { return kind == string(WebhookPing) })
+	for _, kind := range q.Filter.Kinds {
+		if !slices.Contains(known, kind) {
+			faults["types"] = fault.Field{Code: fault.CodeInvalidValue, Message: "must be a comma-separated list of " +
+				strings.Join(known, ", ")}
+			break
+		}
+	}
+	if len(faults) > 0 {
 		return Query{}, fault.InvalidParameters(faults)
 	}
 	return q, nil
@@ -50,9 +62,6 @@ func ParseCursor(s string) (*string, *fault.Field) {
 	return &s, nil
 }
 
-// feedKinds are the kinds of events in feeds. A ping is only for one webhook.
-var feedKinds = slices.DeleteFunc(slices.Clone(Kinds), func(kind string) bool { return kind == string(WebhookPing) })
-
 // parameters are the query parameters of the feed.
 var parameters = wire.Parameters[Query]{
 	"after": func(q *Query, s string) (invalid *fault.Field) {
@@ -66,12 +75,7 @@ var parameters = wire.Parameters[Query]{
 	"types": func(q *Query, s string) *fault.Field {
 		q.Filter.Kinds = strings.Split(s, ",")
 		for i, kind := range q.Filter.Kinds {
-			kind = strings.TrimSpace(kind)
-			if !slices.Contains(feedKinds, kind) {
-				return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be a comma-separated list of " +
-					strings.Join(feedKinds, ", ")}
-			}
-			q.Filter.Kinds[i] = kind
+			q.Filter.Kinds[i] = strings.TrimSpace(kind)
 		}
 		return nil
 	},

@@ -10,11 +10,13 @@ import (
 
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
+	"contactbase/internal/testkit"
 )
 
 // Every parameter of the feed is accepted up to its bounds. Beyond them, the error names it.
 func TestParseQuery(t *testing.T) {
 	t.Parallel()
+	app := testkit.NewApp(t)
 	oldest, cursor := event.Oldest, "evt_0123456789abcde"
 	for query, want := range map[string]event.Query{
 		"":                {Limit: 100},
@@ -27,7 +29,7 @@ func TestParseQuery(t *testing.T) {
 		"wait=0":                                   {Limit: 100},
 		"wait=30":                                  {Limit: 100, Wait: 30 * time.Second},
 	} {
-		if got, err := event.ParseQuery(values(t, query)); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := event.ParseQuery(app, values(t, query)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q is %+v (%v)", query, got, err)
 		}
 	}
@@ -36,7 +38,7 @@ func TestParseQuery(t *testing.T) {
 		"contact=", "contact=" + strings.Repeat("c", 51), "wait=-1", "wait=31", "wait=1.5",
 	} {
 		parameter, _, _ := strings.Cut(query, "=")
-		_, err := event.ParseQuery(values(t, query))
+		_, err := event.ParseQuery(app, values(t, query))
 		var refused *fault.Error
 		if !errors.As(err, &refused) || len(refused.Fields) != 1 || refused.Fields[parameter].Message == "" {
 			t.Errorf("%q gives %v", query, err)

@@ -344,7 +344,7 @@ func TestDisabledByTheProgram(t *testing.T) {
 	}
 	for query, want := range map[string]int{"after=": 2, "after=&types=webhook.disabled": 1, "after=&types=webhook.disabled,contact.created": 3, "after=&types=key.expiring": 0} {
 		values, _ := url.ParseQuery(query)
-		q, err := event.ParseQuery(values)
+		q, err := event.ParseQuery(app, values)
 		if err != nil {
 			t.Fatal(err)
 		}

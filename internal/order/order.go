@@ -42,7 +42,9 @@ const (
 	Serving = 0
 
 	// PublicFiles serves files at all paths that have no route. PocketBase has started its schedule.
-	PublicFiles = 1000
+	PublicFiles = 1000 + iota
+	// DeclarationsEnd ends the declarations of event types by extensions. The server listens next.
+	DeclarationsEnd
 )
 
 // Request: two handlers are outside of the router: routes/arrive.go, then internal/body. Middleware then runs from the
@@ -81,7 +83,8 @@ const (
 	PreviewsNoted = -2000
 	// AppReplaced replaces the app of a transaction that has ended, before any other handler uses it.
 	AppReplaced = -1000
-	// RulesApplied applies the rules of contacts to what extensions have made of the record, before PocketBase's own.
+	// RulesApplied applies the rules of contacts and of webhooks' event types to what extensions have made of the record,
+	// before PocketBase's own.
 	RulesApplied = 98
 )
 

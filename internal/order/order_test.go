@@ -41,7 +41,7 @@ func TestPocketBase(t *testing.T) {
 	const shutsDown, writesLog = -9999, -999 // apis.Serve and core.BaseApp, at OnTerminate
 	for name, list := range map[string][]int{
 		"open":  {DirectoryLocked, DirectoryBackedUp, Opened},
-		"start": {SocketInherited, StartAwaited, LogPrinted, ReplicaStarts, Serving, PublicFiles},
+		"start": {SocketInherited, StartAwaited, LogPrinted, ReplicaStarts, Serving, PublicFiles, DeclarationsEnd},
 		"request": {
 			apis.DefaultCorsMiddlewarePriority, apis.DefaultActivityLoggerMiddlewarePriority,
 			RequestsObserved, RequestsBegun, apis.DefaultPanicRecoverMiddlewarePriority,

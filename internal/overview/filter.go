@@ -52,19 +52,20 @@ func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err
 var noticeFields = []string{"webhook", "key", "expires", "reason"}
 
 // UnknownNames returns the names in a valid filter that no event has: fields that neither contacts nor notices have,
-// and unknown event types.
+// and unknown event types. The events of extensions may have any fields.
 func UnknownNames(app core.App, text string) (unknown []string, err error) {
 	fields, err := contact.Names(app)
 	if err != nil {
 		return nil, fmt.Errorf("reading the fields of contacts: %w", err)
 	}
 	fields = append(fields, noticeFields...)
+	own := len(event.DeclaredBy(app)) > 0
 	for _, n := range filter.Names(text) {
 		known := fields
 		if n.IsType {
-			known = event.Kinds
+			known = event.AllKinds(app)
 		}
-		if !slices.Contains(known, n.Name) {
+		if !slices.Contains(known, n.Name) && (n.IsType || !own) {
 			unknown = append(unknown, n.Text)
 		}
 	}

@@ -35,6 +35,7 @@ const (
 // prepare prepares a runtime. PocketBase sets its own globals afterwards.
 func (f *file) prepare(vm *goja.Runtime) {
 	r := &run{file: f, vm: vm}
+	f.bindEvents(vm)
 	define := func(name string, changed func(goja.Value) goja.Value) {
 		value := goja.Undefined()
 		get := vm.ToValue(func(goja.FunctionCall) goja.Value { return value })

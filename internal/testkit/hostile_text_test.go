@@ -184,7 +184,7 @@ func TestHostileQueries(t *testing.T) {
 		}
 		_, _ = list.ParseFilters(app, query)
 		_, _ = list.ParseDuplicatesQuery(query)
-		_, _ = event.ParseQuery(query)
+		_, _ = event.ParseQuery(app, query)
 		_, _ = list.ParseCursor(query.Get("cursor"))
 		_, _ = event.ParseCursor(query.Get("cursor"))
 		_, _ = wire.Integer(query.Get("limit"), 1)

@@ -53,7 +53,7 @@ func (f *Feed) Answer(e *core.RequestEvent, caller *credential.Identity) error {
 	if err != nil {
 		return envelope.InvalidParameter("query", "is not a valid query string")
 	}
-	query, err := event.ParseQuery(values)
+	query, err := event.ParseQuery(e.App, values)
 	if err != nil {
 		return err
 	}

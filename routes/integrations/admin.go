@@ -49,8 +49,8 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 	}
 	var content map[string]json.RawMessage
 	switch {
-	case !slices.Contains(event.Kinds, sample.Type):
-		return fault.InvalidField("type", fault.CodeInvalidValue, "must be one of "+strings.Join(event.Kinds, ", "))
+	case !slices.Contains(event.AllKinds(e.App), sample.Type):
+		return fault.InvalidField("type", fault.CodeInvalidValue, "must be one of "+strings.Join(event.AllKinds(e.App), ", "))
 	case len(sample.Body) > maxSample:
 		return fault.InvalidField("body", fault.CodeInvalidValue, "must have at most 64 KiB")
 	case json.Unmarshal(sample.Body, &content) != nil || content == nil:

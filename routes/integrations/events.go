@@ -32,6 +32,10 @@ func (s *server) listEvents(e *core.RequestEvent) error {
 	return e.JSON(http.StatusOK, page)
 }
 
+func (s *server) listEventTypes(e *core.RequestEvent) error {
+	return envelope.WriteData(e, event.DeclaredBy(e.App))
+}
+
 func eventsQuery(e *core.RequestEvent) (query overview.EventsQuery, err error) {
 	values := e.Request.URL.Query()
 	query.Type, query.Contact = values.Get("type"), strings.TrimSpace(values.Get("contact"))

@@ -75,6 +75,7 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))),
 		route.New("GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))),
 		route.New("GET", "/events", s.listEvents, viewers()),
+		route.New("GET", "/event-types", s.listEventTypes, viewers()),
 		route.New("GET", "/events/{id}", s.readEvent, viewers(fromPath(eventsTable))),
 		route.New("POST", "/events/{id}/redeliver", s.redeliverEvent, limited("redeliver", admins(fromPath(eventsTable)))),
 		route.New("GET", "/deliveries", s.listDeliveries, viewers(fromQuery("webhook", webhooksTable))),

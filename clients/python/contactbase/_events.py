@@ -11,8 +11,8 @@ _WAIT = 20  # seconds: shorter than the timeout of an attempt
 Event = dict[str, Any]
 """An event, as webhooks receive it: its ``id``, its ``type``, such as ``contact.created``, and its ``data``.
 
-If the contact was deleted later, the event has ``erased`` and only the contact's ``id``. Later versions of an installation
-may return other types, which can be ignored.
+If the contact was deleted later, the event has ``erased`` and only the contact's ``id``. Later versions and extensions of an
+installation may return other types, which can be ignored.
 """
 
 

@@ -21,6 +21,12 @@ class EventsTest(Network):
         self.assertEqual(sent[0].query, {"limit": "1000", "types": "contact.created,contact.deleted", "contact": "a"})
         self.assertEqual(list(feed), [])
 
+    def test_events_of_extensions(self) -> None:
+        paid = {"id": "e1", "type": "order.paid", "data": {"total": 5}, "source": {"type": "extension"}}
+        sent = self.serve(reply(200, {"data": [paid], "hasMore": False, "cursor": "c1"}))
+        self.assertEqual(list(self.client.events.list("c0", types=["order.paid"])), [paid])
+        self.assertEqual(sent[0].query["types"], "order.paid")
+
     def test_cursor_past_what_the_filter_excludes(self) -> None:
         self.serve(page("c1"))
         feed = self.client.events.list("c0", types=["contact.deleted"])

@@ -3,15 +3,15 @@ import type { components } from "./schema.js";
 type Schemas = components["schemas"];
 /**
  * An event of the feed, discriminated by `type`. If the contact was deleted later, the event has `erased` and only the contact's
- * `id`. Later versions of an installation may return other types, which can be ignored.
+ * `id`. Later versions and extensions of an installation may return other types, which can be ignored.
  */
 export type FeedEvent = Schemas["FeedEvent"];
 /** A page of the feed. */
 export type EventPage = Schemas["EventPage"];
 /** Filters. By default, all events. */
 export interface EventOptions {
-    /** Event types, such as `contact.created`. */
-    types?: readonly Schemas["EventType"][];
+    /** Event types, such as `contact.created`. Those of extensions must be named. */
+    types?: readonly (Schemas["EventType"] | (string & {}))[];
     /** The ID of one contact. */
     contact?: string;
     /** Events per page: 100 by default, at most 1,000. */

@@ -1913,6 +1913,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/event-types": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the event types of extensions
+         * @description The event types that extensions have declared, which webhooks can list in `events` like those of Contactbase. If an extension
+         *     no longer declares a type, webhooks keep it, and `undeclaredEvents` of the webhook's record names it. Members may call it.
+         */
+        get: operations["listEventTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/inbound/presets": {
         parameters: {
             query?: never;
@@ -2870,7 +2898,12 @@ export interface components {
         };
         /** @enum {string} */
         EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping" | "webhook.failing" | "webhook.recovered" | "webhook.disabled" | "key.expiring";
-        /** @description Any event. `type` is its event type. */
+        /**
+         * @description An event type, also of an extension.
+         * @example contact.created
+         */
+        AnyEventType: string;
+        /** @description Any event of Contactbase. `type` is its event type. Extensions can send events of other types, whose `data` is any object. */
         WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         EventPage: {
             data: components["schemas"]["FeedEvent"][];
@@ -3582,7 +3615,7 @@ export interface components {
             number: number;
             /** @description Why the request was rejected, such as an invalid signature; `null` if it was accepted. */
             error: string | null;
-            type: components["schemas"]["EventType"];
+            type: components["schemas"]["AnyEventType"];
             /** @description The ID of the contact; empty for a ping. */
             contact: string;
             /** @description The headers. Values of the webhook's own headers are redacted. */
@@ -3602,7 +3635,7 @@ export interface components {
             id: string;
             /** @description The ID of the event's record. */
             event: string;
-            type: components["schemas"]["EventType"];
+            type: components["schemas"]["AnyEventType"];
             /** @description The ID of the contact; empty for a ping. */
             contact: string;
             /** @description The contact's name, or else its email address; empty if it has neither or was deleted. */
@@ -3672,7 +3705,7 @@ export interface components {
                 };
                 events: {
                     id: string;
-                    type: components["schemas"]["EventType"];
+                    type: components["schemas"]["AnyEventType"];
                     contact: string;
                     created: components["schemas"]["Time"];
                     source?: components["schemas"]["NamedSource"];
@@ -3821,7 +3854,7 @@ export interface components {
             id: string;
             /** @description The ID of the event's record. */
             event: string;
-            type: components["schemas"]["EventType"];
+            type: components["schemas"]["AnyEventType"];
             /** @description The ID of the contact; empty for a ping. */
             contact: string;
             /** @description The contact's name, or else its email address; empty if it has neither or was deleted. */
@@ -3986,6 +4019,13 @@ export interface components {
             /** @description Milliseconds; 0 for a request that waited for events. */
             durationMs: number;
             created: components["schemas"]["Time"];
+        };
+        EventTypesResponse: {
+            data: {
+                type: components["schemas"]["AnyEventType"];
+                /** @description What has happened, for people. */
+                sentence: string;
+            }[];
         };
         PresetsResponse: {
             data: components["schemas"]["Preset"][];
@@ -5196,7 +5236,8 @@ export interface components {
          */
         FeedLimit: number;
         /**
-         * @description The event types to return, separated by commas. By default, all types of contact events.
+         * @description The event types to return, separated by commas. By default, all types of contact events. The types of extensions must be
+         *     named; their `data` is any object.
          * @example contact.created,contact.updated
          */
         EventTypes: string;
@@ -6005,7 +6046,8 @@ export interface operations {
                  */
                 limit?: components["parameters"]["FeedLimit"];
                 /**
-                 * @description The event types to return, separated by commas. By default, all types of contact events.
+                 * @description The event types to return, separated by commas. By default, all types of contact events. The types of extensions must be
+                 *     named; their `data` is any object.
                  * @example contact.created,contact.updated
                  */
                 types?: components["parameters"]["EventTypes"];
@@ -8468,6 +8510,39 @@ export interface operations {
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listEventTypes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The types, in the order of their declaration. Usually there are none. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventTypesResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
         };
     };
     listInboundPresets: {

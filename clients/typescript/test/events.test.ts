@@ -34,6 +34,15 @@ test("a page of events", async () => {
   assert.deepEqual(queries(sent), ["?after=evt_1&contact=x1&limit=2&wait=5&types=contact.created%2Ccontact.deleted"]);
 });
 
+test("events of extensions are as they were sent", async () => {
+  const paid = { id: "evt_1", type: "order.paid", timestamp: "2026-03-04T16:20:11.087Z", data: { lines: [] }, source: { type: "extension" } };
+  const { client: c, sent } = client({}, reply(200, { data: [paid], hasMore: false, cursor: "evt_1" }));
+  const got: unknown[] = [];
+  for await (const event of c.events.after("", { types: ["order.paid", "contact.created"] })) got.push(event);
+  assert.deepEqual(got, [paid]);
+  assert.deepEqual(queries(sent), ["?after=&limit=1000&types=order.paid%2Ccontact.created"]);
+});
+
 test("after ends with the last event", async () => {
   const { client: c, sent } = client({}, page("evt_2", true, "x1", "x2"), page("evt_3", true), page("evt_4", false, "x4"));
   assert.deepEqual(await collect(c.events.after("")), ["x1", "x2", "x4"]);

@@ -56,6 +56,12 @@ for (const [what, given, fields, key] of [
 
 test("a secret that was forgotten lets nobody in", () => assert.rejects(verify(body, headers(timestamp, sign("", timestamp)), ""), /no secret/));
 
+test("verifies an event of an extension", async () => {
+  const paid = '{"id":"evt_1","type":"order.paid","data":{"total":5}}';
+  const signed = "v1," + createHmac("sha256", "horse").update(`${id}.${timestamp}.${paid}`).digest("base64");
+  assert.deepEqual(await verify(paid, headers(timestamp, signed), "horse"), JSON.parse(paid));
+});
+
 /** Handles each kind: without one of them it would not compile. */
 function about(event: Event): string {
   switch (event.type) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/dbx"
@@ -275,10 +276,13 @@ func (s *Store) subscriber(tenantID, id string) (sub *subscriber, kinds []string
 		sub = a.subscribers[i]
 		return nil
 	})
-	for _, kind := range event.Kinds {
-		if err == nil && sub.wants(event.Kind(kind)) {
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, kind := range slices.Concat(event.Kinds, sub.kinds) { // the webhook may list kinds of extensions
+		if sub.wants(event.Kind(kind)) {
 			kinds = append(kinds, kind)
 		}
 	}
-	return sub, kinds, err
+	return sub, kinds, nil
 }

@@ -13,7 +13,7 @@ import (
 var contactKinds = []event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}
 
 // decodeEvent reads the body of an outbound event of another Contactbase. It returns false if it is none. Events
-// about a webhook or a key, and kinds of a later version, need nothing done.
+// about a webhook or a key, kinds of a later version and those of extensions need nothing done.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
 	typed, _ := obj["type"].(string)
@@ -24,6 +24,10 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	}
 	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" ||
 		prefix == "key" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
+		return Payload{}, true
+	}
+	source, _ := obj["source"].(map[string]any)
+	if source["type"] == string(event.FromExtension) && !slices.Contains(contactKinds, kind) {
 		return Payload{}, true
 	}
 	data, ok := obj["data"].(map[string]any)

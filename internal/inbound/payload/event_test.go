@@ -19,6 +19,7 @@ func TestEventIsRecognised(t *testing.T) {
 	}{
 		{"ours", good, true, false},
 		{"a ping", `{"id":"evt_1","type":"webhook.ping","timestamp":"t","data":null}`, false, true},
+		{"an event of an extension", `{"id":"evt_1","type":"order.paid","timestamp":"t","data":{"id":"c1","email":"ada@example.com"},"source":{"type":"extension"}}`, false, true},
 		{"an event of a later version", `{"id":"evt_1","type":"contact.merged-later","timestamp":"t","data":{"id":"c1"}}`, false, true},
 		{"an event about a webhook", `{"id":"evt_1","type":"webhook.failing","timestamp":"t","data":{"webhook":{"id":"w1"}}}`, false, true},
 		{"a ping in a form", "form:id=evt_1&type=webhook.ping&timestamp=t", false, true},
