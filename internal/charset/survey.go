@@ -21,9 +21,6 @@ const (
 
 // Survey is what is known of the encoding of a text.
 type Survey struct {
-	// Line returns what of a line is surveyed, nil for all of it.
-	Line func(line []byte) []byte
-
 	// The numbers of lines that are not blank, of those that are not UTF-8, and the first of these.
 	Lines, Broken, FirstBroken int
 
@@ -94,9 +91,6 @@ func (s *Survey) endLine() {
 // piece surveys a line, or a part of a long one.
 func (s *Survey) piece(data []byte) {
 	s.isText = s.isText || len(data) > 0
-	if s.Line != nil {
-		data = s.Line(data)
-	}
 	s.isShifted = s.isShifted || bytes.Contains(data, []byte("\x1b$"))
 	if utf8.Valid(data) {
 		return

@@ -91,10 +91,16 @@ func TestHostileCards(t *testing.T) {
 		"cards of components":            repeat("", begin+"N:"+strings.Repeat(`\;;`, 20_000)+"\n"+end, ""),
 		"cards of character sets": repeat("", begin+strings.Repeat("FN;CHARSET=koi8-r;"+quoted+":=80\n", 1000)+
 			end, ""),
-		"cards of quoted texts": repeat("", begin+"FN;"+quoted+":"+strings.Repeat("=80", 1300)+"\n"+end, ""),
-		"cards of spaces":       repeat("", begin+"FN;"+quoted+":"+strings.Repeat(" =\n", 20_000)+"\n"+end, ""),
-		"groups":                repeat("", begin+"KIND:group\n"+strings.Repeat("a.b.EMAIL: \n", 5000)+end, ""),
-		"carets":                repeat("", begin+`TEL;A="`+strings.Repeat("^^^n^'", 10_000)+`":1`+"\n"+end, ""),
+		"labelled lines":            repeat("", begin+"FN;CHARSET=koi8-r:\x80\n"+end, ""),
+		"a continued labelled line": repeat(begin+"FN;CHARSET=koi8-r:\x80", "\n b", "\n"+end),
+		"continued labelled lines":  repeat("", begin+"FN;CHARSET=koi8-r:\x80"+strings.Repeat("\n b", 20_000)+"\n"+end, ""),
+		"a long labelled line":      repeat(begin+"FN;CHARSET=koi8-r:", "\x80", "\n"+end),
+		"labels":                    repeat(begin+"FN", ";CHARSET=koi8-r", ":\x80\n"+end),
+		"cards of labels":           repeat("", begin+"FN"+strings.Repeat(";CHARSET=koi8-r", 4_000)+":\x80\n"+end, ""),
+		"cards of quoted texts":     repeat("", begin+"FN;"+quoted+":"+strings.Repeat("=80", 1300)+"\n"+end, ""),
+		"cards of spaces":           repeat("", begin+"FN;"+quoted+":"+strings.Repeat(" =\n", 20_000)+"\n"+end, ""),
+		"groups":                    repeat("", begin+"KIND:group\n"+strings.Repeat("a.b.EMAIL: \n", 5000)+end, ""),
+		"carets":                    repeat("", begin+`TEL;A="`+strings.Repeat("^^^n^'", 10_000)+`":1`+"\n"+end, ""),
 	}, readSheet)
 }
 

@@ -116,7 +116,7 @@ func decodeValue(property *vcard.Field, guess func(raw []byte) string) (refused 
 	if !utf8.Valid(raw) {
 		broken = guess(raw)
 	}
-	if label := property.Params.Get("CHARSET"); label != "" {
+	if label := property.Params.Get(charsetParameter); label != "" {
 		var ok bool
 		if _, encoding, ok = charset.Named(label); !ok {
 			return fmt.Sprintf("is in the character set %s, which is not supported", Cut(label, maxShown))

@@ -100,11 +100,14 @@ type Reader struct {
 
 	from     *source
 	encoding charset.Result
-	rows     rowReader
-	ended    error // why rows has no more
-	exact    bool  // whether the cells have no escapes
-	ahead    []Row // that were read to find the headings, and to look at the values below them
-	width    int   // of the row of the headings, with the empty ones at its end
+
+	isLabelled bool // whether lines may name their character sets
+
+	rows  rowReader
+	ended error // why rows has no more
+	exact bool  // whether the cells have no escapes
+	ahead []Row // that were read to find the headings, and to look at the values below them
+	width int   // of the row of the headings, with the empty ones at its end
 }
 
 // Row is a row of a sheet.
@@ -169,6 +172,11 @@ func (r *Reader) open(folder string, choice Choice) error {
 	case isCards && choice.Headings != 0:
 		return errors.New("it has vCards, which have no row of headings: do not choose one")
 	default:
+		if isCards && bytes.IndexByte(head, 0) < 0 { // not UTF-16
+			if r.isLabelled, err = r.from.contains(charsetParameter); err != nil {
+				return err
+			}
+		}
 		if err := r.findEncoding(head, choice); err != nil {
 			return err
 		}

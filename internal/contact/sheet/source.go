@@ -128,7 +128,7 @@ func (r *Reader) findEncoding(head []byte, choice Choice) error {
 	r.encoding = charset.Result{Encoding: chosen}
 	if chosen == "" || chosen == charset.UTF8 {
 		survey := charset.Survey{}
-		if err := errors.Join(r.from.rewind(), survey.Read(r.from)); err != nil {
+		if err := r.survey(&survey); err != nil {
 			return err
 		}
 		r.encoding = survey.Result(choice.Country, chosen == charset.UTF8)
@@ -140,12 +140,29 @@ func (r *Reader) findEncoding(head []byte, choice Choice) error {
 	return nil
 }
 
+func (r *Reader) survey(survey *charset.Survey) error {
+	raw, err := r.raw()
+	if err != nil {
+		return err
+	}
+	return survey.Read(raw)
+}
+
 // text returns a reader of the text from its beginning, as UTF-8.
 func (r *Reader) text() (io.Reader, error) {
-	if err := r.from.rewind(); err != nil {
+	raw, err := r.raw()
+	if err != nil {
 		return nil, err
 	}
-	return r.encoding.NewReader(r.from), nil
+	return r.encoding.NewReader(raw), nil
+}
+
+// raw returns a reader of the bytes from their beginning, without lines in character sets of their own.
+func (r *Reader) raw() (io.Reader, error) {
+	if err := r.from.rewind(); err != nil || !r.isLabelled {
+		return r.from, err
+	}
+	return newLabelled(r.from), nil
 }
 
 // brokenLines returns the warning about lines of a UTF-8 text that are not UTF-8.
