@@ -162,7 +162,7 @@ func TestImportOfManyColumns(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
-	for columns, want := range map[int]string{999: "", 1_000: "more than 1000 cells"} {
+	for columns, want := range map[int]string{999: "", 1_000: "more than 1,000 cells"} {
 		command := NewContactCommand(app)
 		command.SetArgs([]string{"import", "Acme", "-", "--ignoreUnknown"})
 		command.SetIn(strings.NewReader("email" + strings.Repeat(",Property", columns) + "\nada@example.com\n"))

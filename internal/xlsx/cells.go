@@ -106,10 +106,8 @@ func (r *cellRow) add(column int, text string) {
 	case r.size > maxText:
 		r.refused = &RowError{r.number, fmt.Sprintf("has more than %d KiB: shorten it", maxText>>10)}
 		return
-	case column >= maxCells:
-		r.refused = &RowError{
-			r.number, fmt.Sprintf("has more than %d cells: delete the columns that you do not need", maxCells),
-		}
+	case column >= MaxCells:
+		r.refused = &RowError{r.number, ManyCells}
 		return
 	case column >= len(r.cells):
 		r.cells = append(r.cells, make([]string, column+1-len(r.cells))...)

@@ -17,6 +17,14 @@ import (
 )
 
 const (
+	// MaxCells is the maximum number of cells of a row, up to the last one with a value.
+	MaxCells = 1_000
+
+	// ManyCells is the reason why a row with more cells cannot be read.
+	ManyCells = "has more than 1,000 cells: delete the columns that you do not need"
+)
+
+const (
 	maxFile      = 256 << 20 // bytes of a workbook
 	maxPart      = 1 << 30   // bytes of its sheet or its shared texts, unpacked
 	maxSmallPart = 16 << 20  // bytes of any other part, unpacked
@@ -24,7 +32,6 @@ const (
 	maxDirectory = 1 << 20   // bytes of the list of its parts
 	maxText      = 1 << 20   // bytes of a cell, or of all cells of a row
 	maxShared    = 5_000_000 // shared texts
-	maxCells     = 1_000     // of a row, up to the last one with a value
 	maxRepeated  = 16 << 20  // bytes that cells may have beyond the shared texts, and so many for each byte of the sheet:
 	maxRepeats   = 4
 	maxRows      = 1 << 20 // that Excel reads

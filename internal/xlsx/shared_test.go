@@ -64,7 +64,7 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 	defer reader.Close()
 	for _, want := range []string{"has more than 1024 KiB: shorten it",
-		"has more than 1000 cells: delete the columns that you do not need"} {
+		"has more than 1,000 cells: delete the columns that you do not need"} {
 		cells, row, err := reader.Read()
 		if wrong, ok := errors.AsType[*xlsx.RowError](err); !ok || wrong.Row != row || wrong.Reason != want || cells != nil {
 			t.Errorf("got %v, %v, want %q", cells, err, want)

@@ -69,10 +69,6 @@ func (r *Reader) take(at int) error {
 		return fmt.Errorf("the row of the headings, row %d, cannot be read: %s", row.Number, row.Refused)
 	}
 	r.Columns = withoutBlankEnd(row.Cells)
-	if len(r.Columns) > maxColumns {
-		return fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need",
-			len(r.Columns), maxColumns)
-	}
 	for i, column := range r.Columns {
 		r.Columns[i] = Cut(heading(column), maxHeading)
 	}

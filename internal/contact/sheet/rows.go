@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-)
 
-// maxCells is the maximum number of cells of a CSV record.
-const maxCells = 1_000
+	"contactbase/internal/xlsx"
+)
 
 // csvRows reads the rows of a CSV file as spreadsheet programs do. A quotation mark counts only at the beginning of a
 // cell, or behind spaces there if the cell is nothing else. The text between the closing one and the separator belongs
@@ -166,13 +165,13 @@ func (r *record) cell() (isLast, ok bool) {
 	}
 	rest := r.data[r.length:r.lineEnd]
 	end := bytes.Index(rest, r.separator)
-	if isLast = end < 0 || len(r.cells) == maxCells; !isLast {
+	if isLast = end < 0 || len(r.cells) == maxColumns; !isLast {
 		r.length += end + len(r.separator)
 		r.cells = append(r.cells, text+string(rest[:end]))
 		return false, true
 	}
-	if r.length = r.lineEnd + breakLength(r.data[r.lineEnd:]); len(r.cells) == maxCells {
-		r.refused = fmt.Sprintf("the row has more than %d cells: delete the columns that you do not need", maxCells)
+	if r.length = r.lineEnd + breakLength(r.data[r.lineEnd:]); len(r.cells) == maxColumns {
+		r.refused = "the row " + xlsx.ManyCells
 		return true, true
 	}
 	r.cells = append(r.cells, text+string(rest))

@@ -19,7 +19,7 @@ import (
 
 const (
 	// maxColumns is the maximum number of columns of a sheet.
-	maxColumns = maxCells
+	maxColumns = xlsx.MaxCells
 
 	// maxImported is the maximum number of columns of a sheet that are imported.
 	maxImported = 200

@@ -100,7 +100,7 @@ func TestReader(t *testing.T) {
 		"name\n\"Ada":               "row 2: a cell has a quotation mark at its beginning",
 		"name\n" + large(256<<10+1): "row 2: the row has a cell of 256 KiB; a cell can have at most 256 KiB",
 		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "row 2: the row has more than 1024 KiB",
-		strings.Repeat("a,", 1_000) + "a":                     "more than 1000 cells",
+		strings.Repeat("a,", 1_000) + "a":                     "more than 1,000 cells",
 		"Ada,ada@example.com\n":                               "has no headings, but values such as \"ada@example.com\" in row 1",
 	} {
 		if _, err := readAll(t, text); err == nil || !strings.Contains(err.Error(), wrong) {
@@ -114,7 +114,7 @@ func TestRefusedRecords(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
 	for what, c := range map[string]struct{ row, wrong string }{
-		"cells":          {strings.Repeat("x,", 1_000) + "x", "more than 1000 cells"},
+		"cells":          {strings.Repeat("x,", 1_000) + "x", "more than 1,000 cells"},
 		"one line":       {large(3 * mib), "more than 1024 KiB"},
 		"quoted":         {`"` + strings.Repeat("x\n", mib) + `"`, "quotation mark at its beginning"},
 		"doubled quotes": {`"` + strings.Repeat(`""`, mib), "more than 1024 KiB"},

@@ -33,8 +33,8 @@ func TestWorkbook(t *testing.T) {
 		t.Errorf("got %q (%v)", rows, err)
 	}
 	for wrong, file := range map[string]string{
-		"is empty":                         write(nil),
-		"the row has more than 1000 cells": write(strings.Split(strings.Repeat("a,", 1001), ",")[:1001]),
+		"is empty":                          write(nil),
+		"the row has more than 1,000 cells": write(strings.Split(strings.Repeat("a,", 1001), ",")[:1001]),
 	} {
 		if _, err := readAll(t, file); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("got %v, want %q", err, wrong)
