@@ -3,6 +3,7 @@ package inbound
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"io"
 	"strings"
 	"sync"
@@ -54,6 +55,15 @@ func pack(sent payload.Kept, token string) any {
 		return []byte(notKept + clean(string(about)))
 	}
 	return packed.Bytes()
+}
+
+// textSize returns how many bytes a stored body has as text, at most limit. A compressed one notes it at its end
+// (RFC 1952, 2.3.1).
+func textSize(stored string, limit int) int {
+	if end := len(stored) - 4; end > 0 && strings.HasPrefix(stored, compressed) {
+		return int(min(int64(binary.LittleEndian.Uint32([]byte(stored[end:]))), int64(limit)))
+	}
+	return min(len(stored), limit)
 }
 
 // BodyText returns a stored body as text of at most limit bytes, and whether it is the whole body, not a part of it or

@@ -112,7 +112,7 @@ var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
 type Stored struct {
 	WebhookID   string `db:"inbound"`
 	ContentType string `db:"contentType"`
-	Body        string `db:"body"`
+	Body        string `db:"body"` // as it is stored: see Text
 	Erased      bool   `db:"erased"`
 }
 
@@ -120,8 +120,8 @@ type Stored struct {
 var errNotStored = fault.New(fault.NotStored,
 	"The body of the request was too large to keep. Let the sender send it again.")
 
-// FindRequest returns a stored request with the text of its body. The error is sql.ErrNoRows if there is none,
-// ErrErased if it has been erased, and a *fault.Error if its body was not kept.
+// FindRequest returns a stored request. The error is sql.ErrNoRows if there is none, and ErrErased if it has been
+// erased.
 func FindRequest(app core.App, id string) (*Stored, error) {
 	found := &Stored{}
 	err := app.DB().Select("inbound", "contentType", "body", "erased").
@@ -132,10 +132,18 @@ func FindRequest(app core.App, id string) (*Stored, error) {
 	if found.Erased {
 		return nil, ErrErased
 	}
-	text, isKept := BodyText(found.Body, payload.MaxBody)
+	return found, nil
+}
+
+// Size returns how many bytes Text will have.
+func (s *Stored) Size() int { return textSize(s.Body, payload.MaxBody) }
+
+// Text returns the text of the body, for which a large one is decompressed. The error is a *fault.Error if it was not
+// kept.
+func (s *Stored) Text() ([]byte, error) {
+	text, isKept := BodyText(s.Body, s.Size())
 	if !isKept {
 		return nil, errNotStored
 	}
-	found.Body = text
-	return found, nil
+	return []byte(text), nil
 }

@@ -28,7 +28,7 @@ import (
 	"contactbase/routes/envelope"
 )
 
-// maxAdminBody is the largest body of a superuser, in bytes: it may have a sample payload, whose quotes are escaped.
+// maxAdminBody is the largest body of a superuser, in bytes: it may have a payload to try, whose quotes are escaped.
 const maxAdminBody = 2 * payload.MaxBody
 
 // maxSample is the largest body of a test event, in bytes.
@@ -214,12 +214,16 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	end, err := s.Ledger.AwaitDecoding(e.Request.Context(), body.Tenant(webhook.TenantID), len(request.Body))
+	end, err := s.Ledger.AwaitDecoding(e.Request.Context(), body.Tenant(webhook.TenantID), request.Size())
 	if err != nil {
 		return err
 	}
 	defer end()
-	received, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
+	text, err := request.Text()
+	if err != nil {
+		return err
+	}
+	received, err := inbound.Read(e.App, webhook, request.ContentType, text)
 	if err != nil {
 		return err
 	}
