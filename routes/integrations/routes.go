@@ -87,7 +87,7 @@ func (s *server) routes() []route.Route {
 		route.New("GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))),
 		route.New("POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))),
 		route.New("POST", "/inbound/preview", route.WithCurrentFields(s.previewInbound),
-			limited("preview", admins(fromBody("tenant", tenantsTable)))),
+			upTo(maxAdminBody, limited("preview", admins(fromBody("tenant", tenantsTable))))),
 		route.New("GET", "/inbound/presets", s.listInboundPresets, viewers()),
 		route.New("GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))),
 		route.New("GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))),

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type scope struct {
 	streams bool        // whether the handler reads the body as it arrives
 	costly  string      // the kind of a costly request, which has a limit of its own; "" for any other
 	noLinks bool        // whether members must have signed in themselves
+	most    int64       // bytes of a body; 0 for envelope.MaxUserBody
 }
 
 // reference is a place where a request names a record, by its id. If a member calls, the record must belong to
@@ -60,6 +62,12 @@ func streaming(s scope) scope {
 // limited gives costly requests of members a limit of their own. Superusers have none.
 func limited(kind string, s scope) scope {
 	s.costly = kind
+	return s
+}
+
+// upTo sets the largest body of members, in bytes.
+func upTo(most int64, s scope) scope {
+	s.most = most
 	return s
 }
 
@@ -126,7 +134,7 @@ func (s scope) admitMember(e *core.RequestEvent, limits *limit.Limits) error {
 	}
 	if !reads(e) {
 		body.CountFor(e.Request, body.Tenant(tenantOf(e)))
-		if err := reloadMember(e, s.streams); err != nil {
+		if err := s.reloadMember(e); err != nil {
 			return err
 		}
 	}
@@ -152,9 +160,9 @@ func (s scope) actsFor(e *core.RequestEvent) body.Owner {
 
 // reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked
 // meanwhile changes nothing. It leaves a body that streams to the handler.
-func reloadMember(e *core.RequestEvent, streams bool) error {
-	if !streams {
-		if _, err := envelope.ReadBody(e, envelope.MaxUserBody); err != nil { // handlers read it again
+func (s scope) reloadMember(e *core.RequestEvent) error {
+	if !s.streams {
+		if _, err := envelope.ReadBody(e, cmp.Or(s.most, envelope.MaxUserBody)); err != nil { // handlers read it again
 			return err
 		}
 	}

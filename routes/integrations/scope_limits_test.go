@@ -10,7 +10,9 @@ import (
 
 	"github.com/pocketbase/dbx"
 
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/testkit"
+	"contactbase/internal/wire"
 )
 
 // Costly requests of members have a limit of their own by kind. Superusers and other members have none of it.
@@ -96,6 +98,25 @@ func TestStalledRequestsLoseTheirRole(t *testing.T) {
 	defer got.Body.Close()
 	if got.StatusCode != http.StatusForbidden {
 		t.Errorf("a rotation by a former admin gives %d", got.StatusCode)
+	}
+}
+
+// Members try what an inbound webhook receives, up to its size, and more is refused before it is decoded.
+func TestMembersTryLargeBodies(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	own := newCustomer(t, f, "Own")
+	body := `{"email":"ada@example.com","lines":[` + strings.Repeat(`"`+strings.Repeat("a line ", 1_000)+`",`, payload.MaxBody/7_003-1) + `0]}`
+	input := `{"tenant":"` + own.tenant + `","body":` + string(wire.AppendString(nil, body)) + `}`
+	if len(body) < payload.MaxBody-20_000 || len(body) > payload.MaxBody {
+		t.Fatalf("the body has %d bytes", len(body))
+	}
+	const path = integrationsPath + "/inbound/preview"
+	if got := own.admin.Do("POST", path, input); got.Status != 200 || got.Data()["unchanged"] != 1.0 {
+		t.Errorf("a body of 5 MiB gives %d %s", got.Status, got.Body)
+	}
+	if got := own.admin.Do("POST", path, strings.Repeat("{", 2*payload.MaxBody+1)); got.Status != 413 {
+		t.Errorf("a body of more than 10 MiB gives %d %s", got.Status, got.Body)
 	}
 }
 
