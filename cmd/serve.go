@@ -129,6 +129,11 @@ func ExplainListen(err error, flag string) error {
 
 func (s *served) show(app core.App, base string) {
 	folder := absolute(app.DataDir())
+	unrestored, _ := app.Store().Get(unrestoredKey).(*Unrestored)
+	if unrestored != nil {
+		app.Logger().Warn("the data directory is new, but has backups",
+			"data", folder, "backups", unrestored.Count, "restore", unrestored.Command)
+	}
 	if s.inLog {
 		app.Logger().Info("serving", "address", base, "data", folder)
 		return
@@ -142,6 +147,9 @@ func (s *served) show(app core.App, base string) {
   data       %[2]s
 
 `, base, folder)
+	if unrestored != nil {
+		fmt.Fprintf(s.out, "%s\n\n", unrestored.Notice)
+	}
 }
 
 // absolute returns the absolute path, or the path unchanged if the working directory is unknown.

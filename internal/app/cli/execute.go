@@ -35,6 +35,9 @@ func (p *Program) execute() error {
 		if err := p.loadScripts(command); err != nil && !asksForHelp(args) {
 			return err
 		}
+		if found := cmd.FindUnrestored(pb.DataDir()); found != nil && !asksForHelp(args) {
+			found.Show(pb, command)
+		}
 	}
 	if err := runCommand(pb, command, args); err != nil {
 		return explainStorageError(err, pb.DataDir())
