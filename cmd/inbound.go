@@ -15,16 +15,26 @@ import (
 
 var inboundColumns = []string{"id", "tenant", "name", "access", "prefix", "verifyScheme", "disabled", "lastUsed"}
 
-// inboundRow shows an inbound webhook in a list. Without a secret, a scheme verifies nothing, so it is not shown.
+// inboundRow shows an inbound webhook.
 func inboundRow(record *core.Record) row {
 	shown := columns(record, inboundColumns...)
 	for i := range shown {
-		if shown[i].name == "verifyScheme" && record.GetString("verifySecret") == "" {
+		scheme := record.GetString("verifyScheme")
+		switch {
+		case shown[i].name != "verifyScheme" || record.GetString("verifySecret") != "":
+		case scheme == "":
 			shown[i].value = nil
+		default:
+			shown[i].value = unusedScheme(scheme)
 		}
 	}
 	return append(shown, property{"rateLimit", inboundRate(record.GetInt("rateLimit"))})
 }
+
+// unusedScheme is the verifyScheme of an inbound webhook without a secret. Tables show that it verifies nothing.
+type unusedScheme string
+
+func (s unusedScheme) String() string { return string(s) + " (unused without verifySecret)" }
 
 // inboundRate is the rateLimit of an inbound webhook. Tables show which default 0 stands for.
 type inboundRate int

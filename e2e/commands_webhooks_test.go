@@ -126,11 +126,15 @@ func TestInboundCommands(t *testing.T) {
 		t.Errorf("without a signature, %v returns %s", signed, got)
 	}
 	unsigned := i.one("inbound", "create", "Acme", "--mapping", `{"preset":"typeform"}`)
-	for _, listed := range i.many("inbound", "list") { // without a secret, nothing is verified
-		if want := map[any]any{signed["id"]: "shopify"}[listed["id"]]; listed["verifyScheme"] != want ||
-			unsigned["verifyScheme"] != nil {
+	for _, listed := range i.many("inbound", "list") {
+		if want := map[any]any{signed["id"]: "shopify", unsigned["id"]: "typeform"}[listed["id"]]; listed["verifyScheme"] != want ||
+			unsigned["verifyScheme"] != "typeform" {
 			t.Errorf("%v is listed, and %v created", listed, unsigned)
 		}
+	}
+	if table := i.must("inbound", "list"); !strings.Contains(table, "typeform (unused without verifySecret)") ||
+		strings.Contains(table, "shopify (") {
+		t.Errorf("the list does not say that nothing is verified without a secret:\n%s", table)
 	}
 	if got := c.do(http.MethodGet, "/api/hooks/"+next, ""); got.status != 401 {
 		t.Errorf("a deleted address returns %s", got)
