@@ -85,12 +85,16 @@ func (w *writer) add(owner string) {
 	}
 }
 
-// begin opens a batch, unless one is open, as soon as no other process writes.
-func (w *writer) begin(ctx context.Context, deadline time.Time) error {
+// begin opens a batch, unless one is open, as soon as no other process writes. One of derived writes is for these alone.
+func (w *writer) begin(ctx context.Context, deadline time.Time, derived bool) error {
 	if w.batch != nil {
 		return nil
 	}
 	if err := w.open(); err != nil {
+		return err
+	}
+	relaxed := derived && w.relaxes
+	if err := w.relax(relaxed); err != nil {
 		return err
 	}
 	for {
@@ -114,8 +118,25 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	now := time.Now()
 	w.batch = &batch{
 		began: now, owners: map[string]int{}, recent: now.Sub(w.ownerChanged) < recently, done: make(chan struct{}),
+		sealed: relaxed, // other writes need a commit that waits
 	}
 	return nil
+}
+
+// relax sets whether the next commits do not wait for the disk. SQLite allows it only between transactions.
+func (w *writer) relax(relaxed bool) error {
+	if w.relaxed == relaxed {
+		return nil
+	}
+	text := "PRAGMA synchronous = FULL"
+	if relaxed {
+		text = "PRAGMA synchronous = NORMAL"
+	}
+	err := w.control(text)
+	if err == nil {
+		w.relaxed = relaxed
+	}
+	return err
 }
 
 // settle returns err, which rests on writes in the batch, once these are committed. It returns the error of the batch

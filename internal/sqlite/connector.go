@@ -39,6 +39,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 			w, err = newWriter(filepath.Dir(c.path), func() (*physical.Connection, error) {
 				return c.connect(c.writerStatements, writerCache)
 			})
+			w.relaxes = c.durability == Full
 			c.writer.Store(w)
 		}
 	})

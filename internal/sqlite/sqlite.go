@@ -37,7 +37,9 @@ type Durability string
 
 // The durabilities of the data.
 const (
-	Full   Durability = "full"   // nothing that was acknowledged: each commit waits for the disk
+	// nothing that was acknowledged: each commit waits for the disk, unless it has only derived writes
+	Full   Durability = "full"
+	Strict Durability = "strict" // nothing at all: each commit waits for the disk
 	Normal Durability = "normal" // the last commits; the database stays intact
 )
 
@@ -69,6 +71,14 @@ func ParseDurability(s string) (Durability, error) {
 	default:
 		return "", fmt.Errorf("%q is neither full nor normal", s)
 	}
+}
+
+// synchronous returns the value of the pragma.
+func (d Durability) synchronous() string {
+	if d == Normal {
+		return "normal"
+	}
+	return "full"
 }
 
 // Connect returns the function with which PocketBase opens its databases. A pool of data.db that is limited
@@ -112,7 +122,7 @@ func dataSource(path string, durability Durability, cache int) string {
 		"_pragma=busy_timeout(10000)",
 		"_pragma=journal_mode(WAL)",
 		"_pragma=journal_size_limit(200000000)",
-		"_pragma=synchronous(" + string(durability) + ")",
+		"_pragma=synchronous(" + durability.synchronous() + ")",
 		"_pragma=foreign_keys(ON)",
 		"_pragma=temp_store(MEMORY)",
 		fmt.Sprintf("_pragma=wal_autocheckpoint(%d)", emergencyPages),

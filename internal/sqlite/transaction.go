@@ -57,10 +57,10 @@ func (tx *transaction) lock(ctx context.Context) error {
 // join puts the transaction into a batch.
 func (tx *transaction) join(ctx context.Context) error {
 	w := tx.connection.writer
-	if !tx.short && tx.mode != byFunction {
+	if !tx.short && tx.mode != byFunction && tx.mode != byDerivation {
 		w.commitOpen() // others must not wait for a transaction of unknown duration
 	}
-	if err := w.begin(ctx, tx.deadline); err != nil {
+	if err := w.begin(ctx, tx.deadline, tx.mode == byDerivation); err != nil {
 		return err
 	}
 	tx.batch = w.batch

@@ -53,6 +53,15 @@ func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]
 	}
 }
 
+// WriteDerived is Write for what the program would write again, from what is durable, if a power cut took it. Its commit
+// does not wait for the disk, unless it is also that of other writes, or the durability is Strict.
+func WriteDerived(app core.App, fn WriteFunc) ([]int64, error) {
+	if db, ok := app.NonconcurrentDB().(*dbx.DB); ok {
+		return writeAs(context.Background(), db.DB(), byDerivation, "", fn)
+	}
+	return Write(app, fn)
+}
+
 // Through is WriteFor for a function that runs its statements itself, so that it can continue if SQLite
 // refuses the first one. It returns its other errors before it writes anything: one that comes later makes the
 // whole batch run again.
@@ -71,11 +80,15 @@ func through(app core.App, fn func(tx Tx) error) WriteFunc {
 }
 
 func writeWith(ctx context.Context, db *sql.DB, owner string, fn WriteFunc) ([]int64, error) {
+	return writeAs(ctx, db, byFunction, owner, fn)
+}
+
+func writeAs(ctx context.Context, db *sql.DB, mode mode, owner string, fn WriteFunc) ([]int64, error) {
 	w := poolWriter(db)
 	if w == nil {
 		return nil, errors.New("write functions need the writing pool of data.db")
 	}
-	f := w.writeFunction(byFunction, owner, fn)
+	f := w.writeFunction(mode, owner, fn)
 	if f.mayHaveRead != nil {
 		f.err = f.mayHaveRead.settle(ctx, f.err)
 	}
@@ -94,6 +107,7 @@ type mode int
 const (
 	byStatement     mode = iota // statement by statement; it may roll back at any point
 	byFunction                  // by a write function
+	byDerivation                // by a write function of derived writes
 	byFunctionAlone             // by a write function, again and in a batch of its own, because the first batch failed
 )
 
@@ -170,7 +184,7 @@ func (w *writer) run(f *functionWrite) {
 		}
 	}()
 	reader := &functionTx{conn: w.functions.conn}
-	if f.mode == byFunction && w.batch != nil {
+	if f.mode != byFunctionAlone && w.batch != nil {
 		reader.cached = w.batch.cache
 	}
 	statements, err := reader.call(f.fn)

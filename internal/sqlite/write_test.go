@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pocketbase/pocketbase/core"
 )
 
 // The holder of the lock runs the write functions of waiters.
@@ -150,6 +152,65 @@ func TestWriteFunctionGoesOnAfterARefusal(t *testing.T) {
 		}
 		if got := column(t, readers, names); got != "a another b taken" {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// Derived writes commit without waiting for the disk, in a batch of their own. All other commits wait; with Strict,
+// these do, too.
+func TestDerivedWrites(t *testing.T) {
+	t.Parallel()
+	for durability, want := range map[Durability]string{Full: "2 1 1 2 1 2", Strict: "2 2 2 2 2 2", Normal: "1 1 1 1 1 1"} {
+		app := newApp(t, t.TempDir(), Connect(durability))
+		var found []string
+		insert := func(tx Reader) ([]Statement, error) {
+			synchronous, err := Value[string](tx, "SELECT synchronous FROM pragma_synchronous")
+			found = append(found, synchronous)
+			return []Statement{{"UPDATE things SET name = name", nil}}, err
+		}
+		for i, write := range []func(core.App, WriteFunc) ([]int64, error){Write, WriteDerived, WriteDerived, Write, WriteDerived} {
+			if _, err := write(app, insert); err != nil {
+				t.Fatalf("%s: the write %d: %v", durability, i, err)
+			}
+		}
+		// what runs outside of transactions
+		synchronous, err := Value[string](Direct(app.NonconcurrentDB()), "PRAGMA synchronous")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(append(found, synchronous), " "); got != want {
+			t.Errorf("%s: the writes see %s, want %s", durability, got, want)
+		}
+	}
+}
+
+// A derived write shares the commit of a write that is before it, and no write shares that of a derived one.
+func TestDerivedWritesShareCommits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, writers := pools(t)
+		touch := func(Reader) ([]Statement, error) {
+			return []Statement{{"INSERT INTO things (name) VALUES (NULL)", nil}}, nil
+		}
+		as := func(mode mode) func() error {
+			return func() error {
+				_, err := writeAs(context.Background(), writers, mode, "", touch)
+				return err
+			}
+		}
+		before := stats(writers)
+		if err := errors.Join(together(t, writers, as(byFunction), as(byDerivation))...); err != nil {
+			t.Error(err)
+		}
+		if after := stats(writers); after.Commits-before.Commits != 1 {
+			t.Errorf("a derived write after another one: %d commits", after.Commits-before.Commits)
+		}
+		before = stats(writers)
+		if err := errors.Join(together(t, writers, as(byDerivation), as(byFunction))...); err != nil {
+			t.Error(err)
+		}
+		if after := stats(writers); after.Commits-before.Commits != 2 {
+			t.Errorf("a derived write before another one: %d commits", after.Commits-before.Commits)
 		}
 	})
 }

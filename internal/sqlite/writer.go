@@ -38,9 +38,11 @@ type writer struct {
 	lock      writerLock
 	connect   func() (*physical.Connection, error)
 	folder    string // of the database
+	relaxes   bool   // whether commits of derived writes do not wait for the disk
 	functions *functionConn
 
 	connection *physical.Connection // nil until it is needed
+	relaxed    bool                 // whether its commits do not wait for the disk
 	// whether the connection is replaced when the lock is released, because a transaction broke
 	suspect   bool
 	ended     bool      // whether SQLite has ended the transaction that was begun last
@@ -118,7 +120,7 @@ func (w *writer) open() error {
 		return 0
 	})
 	c.RegisterRollbackHook(func() { w.ended, w.committed = true, false }) // also after a commit that fails
-	w.connection = c
+	w.connection, w.relaxed = c, false
 	return nil
 }
 
@@ -153,7 +155,7 @@ func (w *writer) writeOnce(
 		return err
 	}
 	w.commitOpen() // others must not wait for a statement of unknown duration
-	if err := w.begin(ctx, deadline); err != nil {
+	if err := w.begin(ctx, deadline, false); err != nil {
 		w.unlock()
 		return err
 	}
@@ -175,6 +177,9 @@ func (w *writer) exclusive(ctx context.Context, run func(context.Context, *physi
 	defer w.unlock()
 	w.commitOpen()
 	if err := w.open(); err != nil {
+		return err
+	}
+	if err := w.relax(false); err != nil {
 		return err
 	}
 	if err := setBusyTimeout(w.connection, max(0, time.Until(deadline))); err != nil {

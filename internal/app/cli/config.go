@@ -141,9 +141,16 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 }
 
 // connect returns the function that opens databases.
-func (c *config) connect() core.DBConnectFunc {
+func (c *config) connect() core.DBConnectFunc { return sqlite.Connect(c.databaseDurability()) }
+
+// databaseDurability returns the durability of data.db. A replica must not have a transaction that a power cut takes
+// from the database.
+func (c *config) databaseDurability() sqlite.Durability {
 	durability, _ := sqlite.ParseDurability(c.durability) // checked by parse
-	return sqlite.Connect(durability)
+	if durability == sqlite.Full && c.replica.URL != "" {
+		return sqlite.Strict
+	}
+	return durability
 }
 
 // openReplica returns the replica of a data directory, nil if none is configured. The demo has none.

@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/replica"
 	"contactbase/internal/settings"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
 
@@ -45,6 +46,26 @@ func TestServeHasTheSettings(t *testing.T) {
 	}
 	if serve.PersistentFlags().Lookup("http") == nil {
 		t.Error("serve has lost a flag of its own")
+	}
+}
+
+// A replica must not have a transaction that a power cut takes from the database.
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]sqlite.Durability{
+		"":                              sqlite.Full,
+		"--durability=normal":           sqlite.Normal,
+		"--replica=/tmp/replica":        sqlite.Strict,
+		"--replica=s3://bucket/replica": sqlite.Strict,
+		"--replica=/tmp/replica --durability=normal": sqlite.Normal,
+	} {
+		c, _, _, err := parse(strings.Fields(args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.databaseDurability(); got != want {
+			t.Errorf("%q: the durability is %q, want %q", args, got, want)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func WriteAfter(s *Store, change func()) (written bool, err error) {
 		return false, err
 	}
 	change()
-	f, err = s.write(f, time.Now())
+	f, err = s.write(sqlite.WriteDerived, f, time.Now())
 	return f.at.passed > 0, err
 }
 

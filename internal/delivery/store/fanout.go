@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
@@ -51,7 +53,7 @@ func (s *Store) FanOut(_ context.Context, now time.Time) (delivery.FannedOut, er
 		return delivery.FannedOut{}, nil
 	}
 	if err == nil {
-		f, err = s.write(f, now)
+		f, err = s.write(sqlite.WriteDerived, f, now)
 	}
 	if err != nil {
 		return delivery.FannedOut{}, fmt.Errorf("fanning out events: %w", err)
@@ -71,7 +73,8 @@ func (s *Store) CatchUp(ctx context.Context) error {
 		if f, err = s.decide(); err != nil || f.at.passed == 0 {
 			break
 		}
-		f, err = s.write(f, time.Now())
+		// a command need not know whether the server has a replica
+		f, err = s.write(sqlite.Write, f, time.Now())
 		left -= f.at.passed
 	}
 	if err != nil {
@@ -158,10 +161,13 @@ func (f *fanOut) take(r *recipients, e newEvent) (full bool, err error) {
 	return f.stays || r.steps > maxSteps, nil
 }
 
+// writing is sqlite.Write or sqlite.WriteDerived.
+type writing func(core.App, sqlite.WriteFunc) ([]int64, error)
+
 // write inserts the deliveries and moves the cursor, and returns what it has written: nothing if all is to be decided
 // again.
-func (s *Store) write(f fanOut, now time.Time) (written fanOut, err error) {
-	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+func (s *Store) write(write writing, f fanOut, now time.Time) (written fanOut, err error) {
+	_, err = write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		written = fanOut{more: true}
 		at, err := readPosition(tx, f.last)
 		if err != nil || at != f.at {
