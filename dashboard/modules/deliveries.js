@@ -88,7 +88,7 @@ function webhookPage(route) {
 }
 
 /** What the pages show of the record of a webhook. */
-const webhookFields = "id,tenant,name,url,events,headerNames,secretPrefix,filter,maxPerSecond,disabled,disabledReason,created,expand.tenant.name";
+const webhookFields = "id,tenant,name,url,events,undeclaredEvents,headerNames,secretPrefix,filter,maxPerSecond,disabled,disabledReason,created,expand.tenant.name";
 
 /** How many deliveries of a group are shown at most. */
 const maxOpened = 200;
@@ -193,7 +193,7 @@ function deliveriesFilters(data, search) {
         t.div(
             { className: "integrations-filters" },
             selectField("Status", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
-            selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
+            selectField("Event", data, "type", () => [["", "All"], ...eventOptions()], { onchange: search }),
             textField("Contact", data, "contact", { type: "search", placeholder: "ID or email", oninput: typed }),
             timeField("From", "from"),
             timeField("To", "to"),

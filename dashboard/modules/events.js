@@ -90,7 +90,7 @@ function eventsFilters(data, search) {
         t.div(
             { className: "integrations-filters" },
             searchField("Event ID", data, search),
-            selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
+            selectField("Event", data, "type", () => [["", "All"], ...eventOptions()], { onchange: search }),
             textField("Contact ID", data, "contact", { type: "search", onchange: search }),
             textField("Since", data, "since", {
                 type: "datetime-local",

@@ -127,6 +127,27 @@ const eventKinds = {
     "key.expiring": "API key expires soon",
 };
 
+/**
+ * The event types of extensions, once they are loaded.
+ *
+ * @type {{ list: OwnEventType[] }}
+ */
+const ownEvents = store({ list: [] });
+
+/** @type {Promise<unknown> | undefined} */
+let ownEventsLoad;
+
+/**
+ * All event types, those of extensions with their sentence, which follow once they are loaded.
+ *
+ * @returns {[EventKind, string][]}
+ */
+function eventOptions() {
+    ownEventsLoad ??= callIntegrations("GET", "/event-types").then((list) => (ownEvents.list = list), () => (ownEventsLoad = undefined));
+    const own = ownEvents.list.map(({ type, sentence }) => [type, `${sentence} (${type})`]);
+    return /** @type {[EventKind, string][]} */ ([...Object.entries(eventKinds), ...own]);
+}
+
 /** @type {Record<DeliveryStatus, State>} */
 const deliveryStates = {
     pending: { text: "Pending", style: "warning" },

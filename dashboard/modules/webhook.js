@@ -21,6 +21,10 @@ function webhookHead(webhook, data) {
             t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. After you enable it, recover the events that it missed."].filter(Boolean).join(" ")),
             forEditors(t.button({ type: "button", className: "btn sm", onclick: () => switchWebhook(webhook, false) }, t.span({ className: "txt" }, "Enable"))),
         ) : null,
+        webhook.undeclaredEvents.length ? t.div(
+            { className: "alert warning integrations-section" },
+            `No extension declares ${webhook.undeclaredEvents.join(", ")} any more, so no new events of ${webhook.undeclaredEvents.length === 1 ? "this type" : "these types"} are sent.`,
+        ) : null,
         t.dl(
             { className: "integrations-facts" },
             fact("Success rate (24 hours)", () => successRate(data.health)),

@@ -62,7 +62,7 @@ async function editWebhook(webhook, tenant) {
                 ["all", "All contact events", "every change to a contact."],
                 ["chosen", "Selected events", "only the types below."],
             ]),
-            () => (data.kinds === "chosen" ? checkboxesField("Selected events", data, "events", choosableKinds()) : null),
+            () => (data.kinds === "chosen" ? checkboxesField("Selected events", data, "events", choosableKinds(webhook)) : null),
             filterField(data),
             headersField(data),
             textField("Maximum requests per second", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Leave empty for no limit. Excess events wait. None are dropped." }),
@@ -235,10 +235,12 @@ function kindsOf(events) {
 }
 
 /**
- * The kinds that can be chosen: a test event always arrives.
+ * The kinds that can be chosen: a test event always arrives, and a webhook keeps what extensions no longer declare.
  *
+ * @param {Webhook} [webhook]
  * @returns {[EventKind, string][]}
  */
-function choosableKinds() {
-    return /** @type {[EventKind, string][]} */ (Object.entries(eventKinds)).filter(([kind]) => kind !== "webhook.ping");
+function choosableKinds(webhook) {
+    const kept = (webhook?.undeclaredEvents || []).map((kind) => /** @type {[EventKind, string]} */ ([kind, `${kind} (no longer declared)`]));
+    return [...eventOptions().filter(([kind]) => kind !== "webhook.ping"), ...kept];
 }

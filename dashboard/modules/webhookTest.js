@@ -20,7 +20,7 @@ function sampleBody(type, { id, name, url }) {
         case "key.expiring":
             return { data: { key: { id: "sample000000001", name: "Sync", prefix: "cmk_sample" }, expires: at } };
         default:
-            return { data: { webhook: { id, name, url } } };
+            return { data: type in eventKinds ? { webhook: { id, name, url } } : {} };
     }
 }
 
@@ -51,7 +51,7 @@ function testWebhook(webhook) {
         content: t.div(
             { className: "integrations-form" },
             middleCut(receiverLabel(webhook), "integrations-url"),
-            selectField("Event", state, "type", () => Object.entries(eventKinds), {
+            selectField("Event", state, "type", eventOptions, {
                 onchange: () => (state.body = state.type === "webhook.ping" ? "" : JSON.stringify(sampleBody(state.type, webhook), null, 2)),
             }),
             () => (state.type === "webhook.ping" ? null : sampleField(state)),

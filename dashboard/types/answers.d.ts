@@ -6,6 +6,7 @@ interface Answers {
     "/webhooks": WebhookLine[];
     "/overview": Overview;
     "/events": EventLine[];
+    "/event-types": OwnEventType[];
     "/contacts": Contact[];
     "/contacts/count": { count: number; more?: boolean }; // more: count is only how far the server has counted
     [contact: `/contacts/${string}?`]: Contact;
@@ -44,6 +45,12 @@ interface Answers {
 interface AnswersBelow {
     [redeliver: `/events/${string}/redeliver`]: { count: number };
     [attempts: `/deliveries/${string}/attempts`]: Attempt[]; // the newest first, at most 50
+}
+
+/** An event type that an extension has declared. */
+interface OwnEventType {
+    type: string;
+    sentence: string;
 }
 
 /** A page of a list that is counted. */

@@ -72,7 +72,8 @@ interface Webhook extends OfTenant {
     id: string;
     name: string;
     url: string;
-    events: EventKind[]; // none for all
+    events: EventKind[]; // none for all; also types of extensions
+    undeclaredEvents: EventKind[]; // those of them that no extension declares any more
     headerNames: string[]; // of its own headers, whose values are not shown
     secretPrefix: string; // "" for a short one
     created: string;

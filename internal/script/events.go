@@ -14,7 +14,8 @@ import (
 // bindEvents sets $contactbase, whose functions throw errors that scripts can catch.
 func (f *file) bindEvents(vm *goja.Runtime) {
 	object := vm.NewObject()
-	for name, do := range map[string]func(goja.FunctionCall) error{"declareEvent": f.declareEvent, "emitEvent": emitEvent} {
+	functions := map[string]func(goja.FunctionCall) error{"declareEvent": f.declareEvent, "emitEvent": emitEvent}
+	for name, do := range functions {
 		_ = object.Set(name, func(call goja.FunctionCall) goja.Value { // it is a plain object
 			if err := do(call); err != nil {
 				panic(vm.NewGoError(err))
