@@ -249,14 +249,15 @@ func (c *shipped) environment(name string) string {
 // Every snippet of a README works with the server as it is.
 func checkReadme(t *testing.T, c *shipped, receiver string) {
 	t.Helper()
-	i, tenant, key := newKey(t)
+	i, tenant := newTenant(t)
+	key := str(t, i.one("key", "create", tenant, "--permission", "contacts:read", "--permission", "contacts:write", "--permission", "portal:link"), "key")
 	s := i.serve()
 	admin, integrator := s.signIn(), s.client(key)
 	const secret = "correct horse battery"
-	p := c.start(t, "readme", "BASE="+s.base, "CONTACTBASE_KEY="+key, "CONTACTBASE_WEBHOOK_SECRET="+secret)
+	p := c.start(t, "readme", "BASE="+s.base, "CONTACTBASE_KEY="+key, "CONTACTBASE_TENANT="+tenant, "CONTACTBASE_WEBHOOK_SECRET="+secret)
 	for _, text := range []string{
 		"created Ada Lovelace\n", "updated Analytical Engines +442079460001\n", "item 0 updated", "item 1 failed", "validation_failed", "found Ada Lovelace\n",
-		"refused 400 invalid_email ", "created Alan Turing\n", "left Navy for Yale\n",
+		"redirect to " + s.base + "/portal/#token=", "refused 400 invalid_email ", "created Alan Turing\n", "left Navy for Yale\n",
 	} {
 		p.await(text)
 	}

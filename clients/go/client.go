@@ -31,6 +31,9 @@ type Client struct {
 
 	// Events are the feed of their events.
 	Events *Events
+
+	// PortalLinks lead people to the portal of the key's tenant.
+	PortalLinks *PortalLinks
 }
 
 // Option is an optional setting of New.
@@ -66,7 +69,7 @@ func New(address, key string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contactbase: %w", err)
 	}
-	return &Client{Contacts: &Contacts{api: calls}, Events: &Events{api: calls}}, nil
+	return &Client{Contacts: &Contacts{api: calls}, Events: &Events{api: calls}, PortalLinks: &PortalLinks{api: calls}}, nil
 }
 
 // withinOrigin returns a client that follows no redirect to another scheme, host or port. Go's client would send the

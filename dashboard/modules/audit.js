@@ -63,7 +63,7 @@ function auditPage(route) {
         firstSteps: false,
         load,
         actions: t.button(
-            { type: "button", className: "btn secondary", onclick: () => attempt(() => loadSheet("/audit", { ...auditQuery(data), format: "csv" })) },
+            { type: "button", className: "btn secondary", ariaLabel: "Download CSV", onclick: () => attempt(() => loadSheet("/audit", { ...auditQuery(data), format: "csv" })) },
             t.i({ className: "ri-file-download-line", ariaHidden: true }),
             t.span({ className: "txt" }, "Download CSV"),
         ),

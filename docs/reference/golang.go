@@ -43,6 +43,12 @@ if err != nil {
 for _, result := range outcome.Results {
 	fmt.Println(result.Index, result.Status, result.Error)
 }`,
+	"createPortalLink": `
+link, err := client.PortalLinks.Create(ctx, {id}, {fields})
+if err != nil {
+	return err
+}
+fmt.Println(link.URL)`,
 	"listEvents": `
 for event, err := range client.Events.After(ctx, {after}, contactbase.EventOptions{Types: []string{{types}}}) {
 	if err != nil {
@@ -124,10 +130,19 @@ func goMerge(body node) string {
 		strings.Trim(body.get("from").json(""), "[]"), strings.TrimSuffix(fields.String(), ","))
 }
 
+// goLink returns what a portal link allows as a literal.
+func goLink(body node) string {
+	return fmt.Sprintf("contactbase.PortalLinkOptions{\n\tRole: contactbase.Role%s,\n\tName: %q,\n\tDuration: %s * time.Second,\n}",
+		title(body.get("role").text()), body.get("name").text(), body.get("expiresIn").text())
+}
+
 // goFields returns the fields of a contact as a literal.
 func goFields(body node) string {
 	if body.get("from").has() {
 		return goMerge(body)
+	}
+	if body.get("role").has() {
+		return goLink(body)
 	}
 	var out, custom strings.Builder
 	for name, value := range body.pairs() {

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -25,6 +26,9 @@ print("deleted")`,
 outcome = client.contacts.batch({fields}, idempotency_key={Idempotency-Key})
 for result in outcome["results"]:
     print(result["index"], result["status"], result.get("error"))`,
+	"createPortalLink": `
+link = client.portal_links.create({id}, {fields})
+print(link["url"])`,
 	"listEvents": `
 for event in client.events.list({after}, types=[{types}]):
     print(event["id"], event["type"])`,
@@ -62,7 +66,8 @@ func pyLiteral(value node) string {
 	return lastComma.ReplaceAllString(text, "$1,\n")
 }
 
-// pyFields returns the body as arguments: the contacts to merge and their fields, or the items of a batch.
+// pyFields returns the body as arguments: the contacts to merge and their fields, what a portal link allows, or the items
+// of a batch.
 func pyFields(body node) string {
 	if from := body.get("from"); from.has() {
 		arguments := from.json("")
@@ -70,6 +75,9 @@ func pyFields(body node) string {
 			arguments += ", fields=" + fields.json("")
 		}
 		return strings.NewReplacer(`","`, `", "`, `":"`, `": "`).Replace(arguments)
+	}
+	if role := body.get("role"); role.has() {
+		return fmt.Sprintf("role=%q, name=%q, expires_in=%s", role.text(), body.get("name").text(), body.get("expiresIn").text())
 	}
 	if items := body.get("items"); items.has() {
 		return pyLiteral(items)

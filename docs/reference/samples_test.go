@@ -134,7 +134,7 @@ var goImportLine = regexp.MustCompile(`(?m)^import .*\n+`)
 // goImports returns the imports of a sample, with those of the standard library that it takes for granted.
 func goImports(code string) string {
 	imports := strings.Join(goImportLine.FindAllString(code, -1), "") + "import \"context\"\n"
-	for _, name := range []string{"fmt", "io", "net/http", "os"} {
+	for _, name := range []string{"fmt", "io", "net/http", "os", "time"} {
 		if strings.Contains(code, name[strings.LastIndex(name, "/")+1:]+".") {
 			imports += "import \"" + name + "\"\n"
 		}
@@ -199,7 +199,7 @@ func TestPythonSamples(t *testing.T) {
 		arrived <- sent{Method: r.Method, URI: r.URL.EscapedPath() + "?" + r.URL.Query().Encode(), Key: token, ContentType: r.Header.Get("Content-Type"), Body: decoded(text)}
 		body := `{"data":[],"hasMore":false,"cursor":"c"}`
 		if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/api/ext/v1/contacts/") {
-			body = `{"data":{"id":"a","name":"b","count":1,"results":[]}}`
+			body = `{"data":{"id":"a","name":"b","count":1,"results":[],"url":"c"}}`
 		}
 		_, _ = io.WriteString(w, body)
 	}))

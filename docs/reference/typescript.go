@@ -26,6 +26,9 @@ const { results } = await client.contacts.batch({fields}, { idempotencyKey: {Ide
 for (const { index, status, error } of results) {
   console.log(index, status, error?.code);
 }`,
+	"createPortalLink": `
+const { url } = await client.portalLinks.create({id}, {fields});
+console.log(url);`,
 	"listEvents": `
 for await (const event of client.events.after({after}, { types: [{types}] })) {
   console.log(event.id, event.type);

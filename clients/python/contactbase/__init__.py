@@ -7,6 +7,7 @@ from ._client import Contactbase
 from ._contacts import BatchItem, BatchOutcome, BatchResult, Contact, Contacts, Count, Filter
 from ._errors import ContactbaseError, FieldError
 from ._events import Event, Events, Feed
+from ._links import PortalLink, PortalLinks
 
 __all__ = [
     "BatchItem",
@@ -22,4 +23,6 @@ __all__ = [
     "Feed",
     "FieldError",
     "Filter",
+    "PortalLink",
+    "PortalLinks",
 ]

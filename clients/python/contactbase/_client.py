@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 from ._contacts import Contacts
 from ._events import Events
+from ._links import PortalLinks
 from ._transport import Transport
 
 
@@ -20,6 +21,9 @@ class Contactbase:
     events: Events
     """The feed of their events."""
 
+    portal_links: PortalLinks
+    """Links that lead people to the portal of the key's tenant."""
+
     def __init__(self, url: str, key: str, *, max_retries: int = 8, timeout: float = 45.0) -> None:
         """Return a client of the installation at an address such as ``https://crm.example.com``.
 
@@ -34,3 +38,4 @@ class Contactbase:
         transport = Transport(url.rstrip("/"), key.strip(), max_retries, timeout)
         self.contacts = Contacts(transport)
         self.events = Events(transport)
+        self.portal_links = PortalLinks(transport)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import Any, Iterable, Iterator, Mapping, TypedDict, Union
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from ._errors import FieldError
-from ._transport import Answer, Transport
+from ._transport import Answer, Transport, part
 
 _PATH = "/api/ext/v1/contacts"
 _LARGEST_PAGE = 200
@@ -119,7 +119,7 @@ class Contacts:
         With ``only_create``, the call fails with ``precondition_failed`` if the contact exists.
         """
         headers = {"If-Match": if_match, "If-None-Match": "*" if only_create else None, "X-Request-Id": request_id}
-        path = _PATH + "/by-external-id/" + _part(external_id)
+        path = _PATH + "/by-external-id/" + part(external_id)
         return _single(self._transport.call("PUT", path, body=fields, headers=headers))
 
     def delete(self, id: str, *, if_match: str | None = None, request_id: str | None = None) -> None:
@@ -202,14 +202,7 @@ def _single(answer: Answer) -> Contact:
 
 
 def _contact(id: str) -> str:
-    return _PATH + "/" + _part(id)
-
-
-def _part(text: str) -> str:
-    """Return a text as a part of a path, and raise a ValueError for none, which would call another path."""
-    if not text:
-        raise ValueError("the id is empty")
-    return quote(text, safe="")
+    return _PATH + "/" + part(id)
 
 
 def _parameters(filters: Mapping[str, Filter]) -> dict[str, str]:

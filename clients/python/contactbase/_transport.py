@@ -12,7 +12,7 @@ import uuid
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Any, Mapping, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from ._errors import ContactbaseError
 
@@ -131,6 +131,13 @@ def _backoff(attempt: int) -> float:
     """Return the delay after an attempt, counted from 0. It doubles with each attempt; up to half of it is random."""
     most = min(_FIRST_PAUSE * 2 ** min(attempt, 10), _LONGEST_PAUSE)
     return random.uniform(most / 2, most)
+
+
+def part(text: str) -> str:
+    """Return a text as a part of a path, and raise a ValueError for none, which would call another path."""
+    if not text:
+        raise ValueError("the id is empty")
+    return quote(text, safe="")
 
 
 def retry_after(headers: Message) -> float | None:

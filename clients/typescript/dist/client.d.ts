@@ -1,5 +1,6 @@
 import { Contacts } from "./contacts.js";
 import { Events } from "./events.js";
+import { PortalLinks } from "./links.js";
 /** Options of a client. */
 export interface Options {
     /** The address of the installation, such as `https://crm.example.com`. */
@@ -22,5 +23,7 @@ export declare class Contactbase {
     readonly contacts: Contacts;
     /** The feed of their events. */
     readonly events: Events;
+    /** Links that lead people to the portal of the key's tenant. */
+    readonly portalLinks: PortalLinks;
     constructor({ url, key, maxRetries, timeout, fetch }: Options);
 }

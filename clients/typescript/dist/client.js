@@ -1,6 +1,7 @@
 import createClient from "openapi-fetch";
 import { Contacts } from "./contacts.js";
 import { Events } from "./events.js";
+import { PortalLinks } from "./links.js";
 import { retrying } from "./retry.js";
 /**
  * Calls an installation with an API key. It retries temporary failures with increasing delays. All attempts of a POST carry
@@ -11,6 +12,8 @@ export class Contactbase {
     contacts;
     /** The feed of their events. */
     events;
+    /** Links that lead people to the portal of the key's tenant. */
+    portalLinks;
     constructor({ url, key, maxRetries = 8, timeout = 45_000, fetch = globalThis.fetch }) {
         if (!/^https?:\/\/[^/]/.test(url))
             throw new TypeError(`${JSON.stringify(url)} is not an address such as https://crm.example.com`);
@@ -23,5 +26,6 @@ export class Contactbase {
         });
         this.contacts = new Contacts(api);
         this.events = new Events(api);
+        this.portalLinks = new PortalLinks(api);
     }
 }

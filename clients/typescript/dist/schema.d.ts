@@ -3373,8 +3373,8 @@ export interface components {
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
             /**
-             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. A deleted member keeps the name of their last
-             *     action, if any.
+             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. The entry of a deletion has the last name. A deleted
+             *     member keeps the name of their last action, if any.
              */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
@@ -3724,7 +3724,10 @@ export interface components {
              * @constant
              */
             merge?: true;
-            /** @description The name of the key or inbound webhook, or of the imported file, if it still exists. */
+            /**
+             * @description The name of the key or inbound webhook, or of the imported file, if it still exists. A deleted key or inbound
+             *     webhook keeps its name while the audit log has its deletion.
+             */
             name?: string;
             /** @description Who made the change or started the import. Only for superusers and for members with the role admin. */
             person?: string;
@@ -3904,6 +3907,8 @@ export interface components {
             problems: components["schemas"]["Problem"][];
             /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
+            /** @description Whether the server runs with `--nats`, so that webhooks may publish to NATS. Only for superusers. */
+            nats?: boolean;
         };
         /** @description A minute, an hour, 6 hours or a day. */
         OverviewStep: {

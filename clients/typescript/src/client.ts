@@ -3,6 +3,7 @@ import createClient from "openapi-fetch";
 import type { Api } from "./call.js";
 import { Contacts } from "./contacts.js";
 import { Events } from "./events.js";
+import { PortalLinks } from "./links.js";
 import { retrying } from "./retry.js";
 import type { paths } from "./schema.js";
 
@@ -29,6 +30,8 @@ export class Contactbase {
   readonly contacts: Contacts;
   /** The feed of their events. */
   readonly events: Events;
+  /** Links that lead people to the portal of the key's tenant. */
+  readonly portalLinks: PortalLinks;
 
   constructor({ url, key, maxRetries = 8, timeout = 45_000, fetch = globalThis.fetch }: Options) {
     if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError(`${JSON.stringify(url)} is not an address such as https://crm.example.com`);
@@ -40,5 +43,6 @@ export class Contactbase {
     });
     this.contacts = new Contacts(api);
     this.events = new Events(api);
+    this.portalLinks = new PortalLinks(api);
   }
 }

@@ -14,3 +14,4 @@ export {
 } from "./contacts.js";
 export { ContactbaseError, type ErrorCode, type FieldError } from "./errors.js";
 export type { EventOptions, EventPage, Events, FeedEvent } from "./events.js";
+export type { PortalLink, PortalLinkOptions, PortalLinks } from "./links.js";

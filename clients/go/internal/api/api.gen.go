@@ -105,6 +105,12 @@ const (
 	UnknownParameter    FieldErrorCode = "unknown_parameter"
 )
 
+// Defines values for PortalLinkRequestRole.
+const (
+	Admin  PortalLinkRequestRole = "admin"
+	Viewer PortalLinkRequestRole = "viewer"
+)
+
 // Defines values for WebhookState.
 const (
 	Degraded WebhookState = "degraded"
@@ -538,6 +544,40 @@ type MergeRequest struct {
 	From []string `json:"from"`
 }
 
+// PortalLinkRequest defines model for PortalLinkRequest.
+type PortalLinkRequest struct {
+	// ExpiresIn How long the link works, in seconds.
+	ExpiresIn *int `json:"expiresIn,omitempty"`
+
+	// Name Who uses the link. The portal and the list of members show it.
+	Name *string `json:"name,omitempty"`
+
+	// Role What the link allows.
+	Role *PortalLinkRequestRole `json:"role,omitempty"`
+}
+
+// PortalLinkRequestRole What the link allows.
+type PortalLinkRequestRole string
+
+// PortalLinkResponse defines model for PortalLinkResponse.
+type PortalLinkResponse struct {
+	Data struct {
+		// Expires A time in UTC with milliseconds (RFC 3339).
+		//
+		// Examples: 2026-03-02T09:15:04.512Z
+		Expires Time `json:"expires"`
+
+		// Id The ID of the link's record in `tenant_members`.
+		Id string `json:"id"`
+
+		// Token The auth token of the link. It cannot be refreshed.
+		Token string `json:"token"`
+
+		// Url The address of the portal, with the token in its fragment.
+		Url string `json:"url"`
+	} `json:"data"`
+}
+
 // RateLimit defines model for RateLimit.
 type RateLimit = string
 
@@ -646,6 +686,12 @@ type UpdatedSince = time.Time
 // Wait defines model for Wait.
 type Wait = int
 
+// AdminMediaType The shape of every error.
+type AdminMediaType = ErrorResponse
+
+// AdminTooLarge The shape of every error.
+type AdminTooLarge = ErrorResponse
+
 // BatchTooLarge The shape of every error.
 type BatchTooLarge = ErrorResponse
 
@@ -697,11 +743,35 @@ type InvalidUpsert = ErrorResponse
 // MergeConflict The shape of every error.
 type MergeConflict = ErrorResponse
 
+// PlainInternalError The shape of every error.
+type PlainInternalError = ErrorResponse
+
+// PlainRateLimited The shape of every error.
+type PlainRateLimited = ErrorResponse
+
+// PlainRequestTimeout The shape of every error.
+type PlainRequestTimeout = ErrorResponse
+
+// PlainUnavailable The shape of every error.
+type PlainUnavailable = ErrorResponse
+
+// PortalLinkForbidden The shape of every error.
+type PortalLinkForbidden = ErrorResponse
+
+// PortalLinkInvalid The shape of every error.
+type PortalLinkInvalid = ErrorResponse
+
+// PortalLinkUnauthorized The shape of every error.
+type PortalLinkUnauthorized = ErrorResponse
+
 // PreconditionFailed The shape of every error.
 type PreconditionFailed = ErrorResponse
 
 // RateLimited The shape of every error.
 type RateLimited = ErrorResponse
+
+// RecordNotFound The shape of every error.
+type RecordNotFound = ErrorResponse
 
 // Rejected The shape of every error.
 type Rejected = ErrorResponse
@@ -905,6 +975,13 @@ type ListEventsParams struct {
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
+// CreatePortalLinkParams defines parameters for CreatePortalLink.
+type CreatePortalLinkParams struct {
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
+	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
+}
+
 // CreateContactJSONRequestBody defines body for CreateContact for application/json ContentType.
 type CreateContactJSONRequestBody = ContactInput
 
@@ -919,6 +996,9 @@ type UpdateContactJSONRequestBody = ContactInput
 
 // MergeContactsJSONRequestBody defines body for MergeContacts for application/json ContentType.
 type MergeContactsJSONRequestBody = MergeRequest
+
+// CreatePortalLinkJSONRequestBody defines body for CreatePortalLink for application/json ContentType.
+type CreatePortalLinkJSONRequestBody = PortalLinkRequest
 
 // Getter for additional properties for Contact. Returns the specified
 // element and whether it was found
@@ -1517,6 +1597,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePortalLinkWithBody Create a portal link
+	//
+	// Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
+	// customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
+	// [Portal links](/docs/portal-links).
+	//
+	// A key of the tenant with the permission `portal:link` creates links with the role `viewer`, and one with
+	// `portal:link-admin` links with either role. The call counts toward the limit of the key. When the key ends, its links end
+	// with it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/integrations/tenants/{id}/portal-link (the `CreatePortalLink` operationId).
+	CreatePortalLinkWithBody(ctx context.Context, id RecordId, params *CreatePortalLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePortalLink Create a portal link
+	//
+	// Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
+	// customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
+	// [Portal links](/docs/portal-links).
+	//
+	// A key of the tenant with the permission `portal:link` creates links with the role `viewer`, and one with
+	// `portal:link-admin` links with either role. The call counts toward the limit of the key. When the key ends, its links end
+	// with it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/integrations/tenants/{id}/portal-link (the `CreatePortalLink` operationId).
+	CreatePortalLink(ctx context.Context, id RecordId, params *CreatePortalLinkParams, body CreatePortalLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListContacts List contacts
@@ -1898,6 +2008,56 @@ func (c *Client) MergeContacts(ctx context.Context, id ContactId, params *MergeC
 // Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePortalLinkWithBody Create a portal link
+//
+// Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
+// customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
+// [Portal links](/docs/portal-links).
+//
+// A key of the tenant with the permission `portal:link` creates links with the role `viewer`, and one with
+// `portal:link-admin` links with either role. The call counts toward the limit of the key. When the key ends, its links end
+// with it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/integrations/tenants/{id}/portal-link (the `CreatePortalLink` operationId).
+func (c *Client) CreatePortalLinkWithBody(ctx context.Context, id RecordId, params *CreatePortalLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePortalLinkRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePortalLink Create a portal link
+//
+// Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
+// customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
+// [Portal links](/docs/portal-links).
+//
+// A key of the tenant with the permission `portal:link` creates links with the role `viewer`, and one with
+// `portal:link-admin` links with either role. The call counts toward the limit of the key. When the key ends, its links end
+// with it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/integrations/tenants/{id}/portal-link (the `CreatePortalLink` operationId).
+func (c *Client) CreatePortalLink(ctx context.Context, id RecordId, params *CreatePortalLinkParams, body CreatePortalLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePortalLinkRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2900,6 +3060,68 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 			}
 
 			req.Header.Set("X-Request-Id", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreatePortalLinkRequest calls the generic CreatePortalLink builder with application/json body
+func NewCreatePortalLinkRequest(server string, id RecordId, params *CreatePortalLinkParams, body CreatePortalLinkJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePortalLinkRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCreatePortalLinkRequestWithBody constructs an http.Request for the CreatePortalLink method, with any body, and a specified content type
+func NewCreatePortalLinkRequestWithBody(server string, id RecordId, params *CreatePortalLinkParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/integrations/tenants/%s/portal-link", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XRequestId != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Request-Id", *params.XRequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Request-Id", headerParam0)
 		}
 
 	}
