@@ -97,6 +97,12 @@ func TestBrowserKeyCalls(t *testing.T) {
 	b.sees("1 succeeded, 2 rejected")
 	b.sees("600 calls a minute, 100 of them at once")
 	b.sees("Slowest in the last 24 hours")
+	b.choose("Method", "POST")
+	b.wait("only that call", `[...document.querySelectorAll(".integrations-table")].map((el) => el.querySelectorAll("tbody tr[data-id]").length).join() === "1,0"`)
+	b.sees("No call matches these filters.")
+	b.run("location.reload()")
+	b.wait("the same filter", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 1 && location.hash.includes("method=POST")`)
+	b.choose("Method", "All")
 	b.look("key-calls")
 	if evaluate[bool](b, `document.body.innerText.includes("secret")`) {
 		t.Error("the page shows data of a request")

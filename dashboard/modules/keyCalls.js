@@ -11,18 +11,21 @@ function keyCallsPath(id) {
 /** @param {Route<"id">} route */
 function keyCallsPage(route) {
     const keyId = route.params.id;
-    /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, period: Period | "" }} */
-    const data = store({ key: null, activity: null, period: periodFromAddress(route) });
+    const { path: search, ...chosen } = fromAddress(route, { method: "", status: "", path: "" });
+    /** @type {CallsFilter & { key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, period: Period | "" }} */
+    const data = store({ key: null, activity: null, period: periodFromAddress(route), search, ...chosen });
     /** @type {{ rows: CallRow[] | null }} */
     const last = store({ rows: null });
     /** @type {{ rows: CallRow[] | null }} */
     const slowest = store({ rows: null });
 
     async function load() {
-        toAddress({ period: data.period });
+        const filter = { method: data.method, status: data.status, path: data.search.trim() };
+        toAddress({ period: data.period, ...filter });
+        const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
         const [key, activity] = await Promise.all([
             keyId === unknownKey ? null : app.pb.collection("api_keys").getOne(keyId, { fields: "id,name,prefix,permissions,expires,revoked", requestKey: null }),
-            loadActivity(data, async (period) => (await sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period } })).data),
+            loadActivity(data, async (period) => (await sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period, ...given } })).data),
         ]);
         keep(data, "key", key);
         keep(data, "activity", activity);
@@ -45,11 +48,12 @@ function keyCallsPage(route) {
                 data: () => chartData(data.activity, ({ answered, refused, limited, failed }) => [answered, refused, limited, failed]),
             }),
             () => data.activity && limitText(keyId, data.activity.limit),
+            callsFilters(data),
             t.h2({ className: "integrations-subtitle" }, "Rejected or failed in the last 7 days"),
             table({
                 label: "Rejected or failed calls",
                 data: last,
-                empty: () => emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 of each key are kept."),
+                empty: () => noCalls(data, emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 with 429 are kept, and the last 100 others.")),
                 columns: callColumns,
             }),
             keyId === unknownKey ? null : [
@@ -57,12 +61,39 @@ function keyCallsPage(route) {
                 table({
                     label: "Slowest calls",
                     data: slowest,
-                    empty: () => emptyState("ri-timer-line", "No calls", "Calls that wait for events do not count."),
+                    empty: () => noCalls(data, emptyState("ri-timer-line", "No calls", "Calls that wait for events, and rejected ones, do not count.")),
                     columns: callColumns,
                 }),
             ],
         ],
     });
+}
+
+/** @typedef {Record<"method" | "status" | "search", string>} CallsFilter */
+
+/** The statuses that calls can have. */
+const callStatuses = ["200", "201", "204", "400", "401", "403", "404", "405", "409", "410", "412", "413", "415", "422", "429", "500", "503"];
+
+/**
+ * @param {CallsFilter} data
+ */
+function callsFilters(data) {
+    /** @param {string} value @returns {[string, string]} */
+    const option = (value) => [value, value];
+    return t.div(
+        { className: "integrations-filters" },
+        selectField("Method", data, "method", () => [["", "All"], ...["GET", "POST", "PUT", "PATCH", "DELETE"].map(option)], { onchange: refreshPage }),
+        selectField("Status", data, "status", () => [["", "All"], ["4xx", "4xx (rejected)"], ["5xx", "5xx (failed)"], ...callStatuses.map(option)], { onchange: refreshPage }),
+        searchField("Part of the path", data, refreshPage),
+    );
+}
+
+/**
+ * @param {CallsFilter} data
+ * @param {Child} otherwise without a filter
+ */
+function noCalls({ method, status, search }, otherwise) {
+    return method || status || search.trim() ? emptyState("ri-search-line", "Nothing found", "No call matches these filters.") : otherwise;
 }
 
 /** @typedef {KeptCall & { id: string }} CallRow */

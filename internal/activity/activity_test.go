@@ -235,7 +235,7 @@ func TestPrune(t *testing.T) {
 		store(t, app, at, attempt{"w", 204, 0, "delivered"})
 		emit(t, app, event.ContactCreated, at, "e"+age.String())
 		calls.Count("k", 404, 0, at)
-		calls.Keep("k", activity.Call{Status: 404, Took: time.Second, At: at})
+		calls.Keep("k", activity.Call{Status: 503, Took: time.Second, At: at})
 	}
 	countAll(t, app)
 	if err := calls.Write(t.Context(), app); err != nil {

@@ -70,7 +70,7 @@ func (c *CallCounter) Count(key string, status int, took time.Duration, at time.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(ofKey, key, status, at)
-	return status >= http.StatusBadRequest || c.kept.isSlow(key, took, at)
+	return status >= http.StatusBadRequest || c.kept.isSlow(key, status, took, at)
 }
 
 // CountInbound counts a request to the inbound webhook of that id.
@@ -96,10 +96,10 @@ func (c *CallCounter) Keep(key string, call Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if call.Status >= http.StatusBadRequest {
-		c.kept.add(keptList{key, false}, call)
+		c.kept.add(keptList{key: key, limited: call.Status == http.StatusTooManyRequests}, call)
 	}
-	if c.kept.isSlow(key, call.Took, call.At) {
-		c.kept.add(keptList{key, true}, call)
+	if c.kept.isSlow(key, call.Status, call.Took, call.At) {
+		c.kept.add(keptList{key: key, slow: true}, call)
 	}
 }
 

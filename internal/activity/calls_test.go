@@ -58,11 +58,25 @@ func TestCalls(t *testing.T) {
 	}
 	calls.Keep("other", activity.Call{RequestID: "o", Status: 404, At: noon})
 	write()
-	kept, err := activity.FailedCalls(app, "k", noon)
+	kept, err := activity.FailedCalls(app, "k", activity.CallFilter{}, noon)
 	if err != nil || len(kept) != 100 || kept[0].RequestID != "229" || kept[99].RequestID != "130" || !kept[0].At.Equal(noon) {
 		t.Errorf("%d calls are kept, the first is %v (%v)", len(kept), kept[0], err)
 	}
-	if kept, err := activity.FailedCalls(app, "k", noon.Add(activity.FailedCallsKept+time.Second)); err != nil || len(kept) != 0 {
+	for i := range 300 { // which leave the others
+		calls.Keep("k", activity.Call{RequestID: fmt.Sprint("l", i), Method: "POST", Path: "/p/Batch", Status: 429, At: noon})
+		if i%10 == 9 {
+			write()
+		}
+	}
+	for filter, want := range map[activity.CallFilter]int{
+		{}: 200, {LeastStatus: 429, MostStatus: 429}: 100, {LeastStatus: 400, MostStatus: 428}: 100, {Method: "POST"}: 100,
+		{Path: "batch"}: 100, {Path: "/P"}: 200, {Path: "%"}: 0, {LeastStatus: 500, MostStatus: 599}: 0,
+	} {
+		if kept, err := activity.FailedCalls(app, "k", filter, noon); err != nil || len(kept) != want {
+			t.Errorf("%+v selects %d calls (%v)", filter, len(kept), err)
+		}
+	}
+	if kept, err := activity.FailedCalls(app, "k", activity.CallFilter{}, noon.Add(activity.FailedCallsKept+time.Second)); err != nil || len(kept) != 0 {
 		t.Errorf("after a week, %v are left (%v)", kept, err)
 	}
 }
@@ -107,7 +121,7 @@ func TestFloodOfCalls(t *testing.T) {
 	if n := testkit.Count(t, app, "SELECT count(*) FROM _keptCalls", nil); n != 1_000 {
 		t.Errorf("%d calls are kept", n)
 	}
-	if kept, err := activity.FailedCalls(app, "0", noon); err != nil || len(kept) != 20 || kept[0].RequestID != "99" {
+	if kept, err := activity.FailedCalls(app, "0", activity.CallFilter{}, noon); err != nil || len(kept) != 20 || kept[0].RequestID != "99" {
 		t.Errorf("%d calls of a key are kept (%v)", len(kept), err)
 	}
 }

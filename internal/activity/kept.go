@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
+	"math"
+	"net/http"
 	"slices"
 	"time"
 
@@ -21,7 +23,7 @@ const (
 
 // Limits of the calls that are kept.
 const (
-	failedPerKey   = 100   // stored for each key
+	failedPerKey   = 100   // stored for each key, and as many that were rate limited
 	slowestPerHour = 10    // stored for each key and hour, so that the slowest of the last day are always among them
 	callsPerWrite  = 20    // in each list between two writes
 	maxUnwritten   = 1_000 // in all lists between two writes
@@ -41,10 +43,11 @@ type Call struct {
 	At         time.Time
 }
 
-// keptList is one of the two lists of calls of a key: those that failed, and the slowest.
+// keptList is one of the three lists of calls of a key: the slowest, those that were rate limited, which would drive out
+// all others, and those that failed otherwise.
 type keptList struct {
-	key  string
-	slow bool
+	key           string
+	slow, limited bool
 }
 
 // keptCalls has the calls that are not stored yet. It also remembers which durations are among the slowest of an
@@ -56,8 +59,12 @@ type keptCalls struct {
 	slowest   map[string][]time.Duration
 }
 
-// isSlow reports whether a call is one of the slowest of its key in this hour.
-func (k *keptCalls) isSlow(key string, took time.Duration, at time.Time) bool {
+// isSlow reports whether a call is one of the slowest of its key in this hour. A rejected call is not: it has done
+// nothing.
+func (k *keptCalls) isSlow(key string, status int, took time.Duration, at time.Time) bool {
+	if status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+		return false
+	}
 	if hour := at.Unix() / 3600; hour != k.hour {
 		k.hour, k.slowest = hour, map[string][]time.Duration{}
 	}
@@ -102,9 +109,10 @@ const (
 		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?1 = '' OR EXISTS " +
 		"(SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
 
-	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2.
+	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2: those that were rate limited, or the
+	// others.
 	tooManyFailedSQL = "DELETE FROM `_keptCalls` " +
-		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 " +
+		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 AND (`status` = 429) = ?3 " +
 		"ORDER BY `created` DESC, `id` DESC LIMIT -1 OFFSET ?2)"
 
 	// tooManySlowSQL deletes the slow calls of the key ?1 from ?2 until before ?3, except the slowest ?4.
@@ -128,29 +136,38 @@ func (l keptList) statements(calls []Call) (statements []sqlite.Statement) {
 		}
 	}
 	if !l.slow {
-		statements = append(statements, sqlite.Statement{Text: tooManyFailedSQL, Args: []any{l.key, failedPerKey}})
+		statements = append(statements, sqlite.Statement{Text: tooManyFailedSQL, Args: []any{l.key, failedPerKey, l.limited}})
 	}
 	return statements
 }
 
 const (
 	keptSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `parameters`, `durationMs`, `created` " +
-		"FROM `_keptCalls` WHERE `key` = ? AND `created` >= ? "
+		"FROM `_keptCalls` WHERE `key` = ?1 AND `created` >= ?2 AND (?3 = '' OR `method` = ?3) " +
+		"AND `status` BETWEEN ?4 AND ?5 AND instr(lower(`path`), lower(?6)) "
 	failedCallSQL = keptSQL + "AND `slow` = 0 ORDER BY `created` DESC, `id` DESC"
 	slowCallSQL   = keptSQL + "AND `slow` = 1 ORDER BY `durationMs` DESC, `created` DESC LIMIT 10"
 )
 
-// FailedCalls returns the failed calls with a key, the newest first: at most 100 from the last 7 days.
-func FailedCalls(app core.App, key string, now time.Time) ([]Call, error) {
-	return readKept(app, failedCallSQL, key, now.Add(-FailedCallsKept))
+// CallFilter selects calls. Zero values select all.
+type CallFilter struct {
+	Method                  string
+	LeastStatus, MostStatus int
+	Path                    string // a part of it; the case of ASCII letters does not matter
+}
+
+// FailedCalls returns the failed calls with a key, the newest first: from the last 7 days, at most 100 that were rate
+// limited, and 100 others.
+func FailedCalls(app core.App, key string, f CallFilter, now time.Time) ([]Call, error) {
+	return readKept(app, failedCallSQL, key, f, now.Add(-FailedCallsKept))
 }
 
 // SlowestCalls returns the 10 slowest calls with a key in the last 24 hours, the slowest first.
-func SlowestCalls(app core.App, key string, now time.Time) ([]Call, error) {
-	return readKept(app, slowCallSQL, key, now.Add(-SlowCallsKept))
+func SlowestCalls(app core.App, key string, f CallFilter, now time.Time) ([]Call, error) {
+	return readKept(app, slowCallSQL, key, f, now.Add(-SlowCallsKept))
 }
 
-func readKept(app core.App, query, key string, since time.Time) ([]Call, error) {
+func readKept(app core.App, query, key string, f CallFilter, since time.Time) ([]Call, error) {
 	calls := []Call{}
 	err := read(app, query, func(rows *sql.Rows) error {
 		var c Call
@@ -160,7 +177,7 @@ func readKept(app core.App, query, key string, since time.Time) ([]Call, error) 
 		c.Took, c.At = time.Duration(milliseconds)*time.Millisecond, stamp.Parse(created)
 		calls = append(calls, c)
 		return err
-	}, key, stamp.Stored(since))
+	}, key, stamp.Stored(since), f.Method, f.LeastStatus, cmp.Or(f.MostStatus, math.MaxInt), f.Path)
 	if err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}

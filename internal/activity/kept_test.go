@@ -48,7 +48,7 @@ func TestSlowestCalls(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Reverse(want)
-	slowest, err := activity.SlowestCalls(app, "k", noon)
+	slowest, err := activity.SlowestCalls(app, "k", activity.CallFilter{}, noon)
 	got := ""
 	for _, call := range slowest {
 		got += call.RequestID + " "
@@ -59,7 +59,7 @@ func TestSlowestCalls(t *testing.T) {
 	if fmt.Sprintf("[%s]", got[:max(0, len(got)-1)]) != fmt.Sprint(want[:10]) || err != nil {
 		t.Errorf("the slowest are %s (%v), not %v", got, err, want[:10])
 	}
-	if failed, err := activity.FailedCalls(app, "k", noon); err != nil || len(failed) != 0 {
+	if failed, err := activity.FailedCalls(app, "k", activity.CallFilter{}, noon); err != nil || len(failed) != 0 {
 		t.Errorf("%v failed (%v)", failed, err)
 	}
 	if most := testkit.Count(t, app, "SELECT max(n) FROM (SELECT count(*) AS n FROM _keptCalls GROUP BY substr(created, 1, 13))", nil); most != 10 {

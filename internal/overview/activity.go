@@ -94,17 +94,20 @@ func callsOf(kept []activity.Call) []Call {
 	return shown
 }
 
-// ActivityOfKey returns the activity of a key in the span; the key "" stands for calls without a valid key.
-func ActivityOfKey(app core.App, key string, span activity.Span, now time.Time) (*KeyActivity, error) {
+// ActivityOfKey returns the activity of a key in the span, with the calls that the filter selects; the key "" stands for
+// calls without a valid key.
+func ActivityOfKey(
+	app core.App, key string, f activity.CallFilter, span activity.Span, now time.Time,
+) (*KeyActivity, error) {
 	steps, err := activity.OfKey(app, key, span)
 	if err != nil {
 		return nil, err
 	}
-	last, err := activity.FailedCalls(app, key, now)
+	last, err := activity.FailedCalls(app, key, f, now)
 	if err != nil {
 		return nil, err
 	}
-	slowest, err := activity.SlowestCalls(app, key, now)
+	slowest, err := activity.SlowestCalls(app, key, f, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,11 @@
 package integrations
 
 import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -14,6 +19,9 @@ import (
 
 // unknownKey stands in a path for requests without a known key.
 const unknownKey = "unknown"
+
+// calledMethods are the methods of the API.
+var calledMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 func (s *server) landing(e *core.RequestEvent) error {
 	now := time.Now()
@@ -53,6 +61,10 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	filter, err := callFilter(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
 	key := e.Request.PathValue("id")
 	if key == unknownKey {
 		key = ""
@@ -61,7 +73,7 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	found, err := overview.ActivityOfKey(e.App, key, span, now)
+	found, err := overview.ActivityOfKey(e.App, key, filter, span, now)
 	if err != nil {
 		return err
 	}
@@ -69,6 +81,36 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 		*overview.KeyActivity
 		Limit limit.Rate `json:"limit"`
 	}{found, allowed})
+}
+
+// maxPathPart is the longest part of a path that calls are filtered by, in bytes.
+const maxPathPart = 200
+
+// callFilter reads the parameters method, path, and status: a status such as 404, or a class of them such as 4xx.
+func callFilter(values url.Values) (f activity.CallFilter, err error) {
+	f.Method, f.Path = values.Get("method"), strings.TrimSpace(values.Get("path"))
+	if f.Method != "" && !slices.Contains(calledMethods, f.Method) {
+		return f, envelope.InvalidParameter("method", "must be one of "+strings.Join(calledMethods, ", "))
+	}
+	if len(f.Path) > maxPathPart {
+		return f, envelope.InvalidParameter("path", fmt.Sprintf("must have at most %d bytes", maxPathPart))
+	}
+	status := values.Get("status")
+	if status == "" {
+		return f, nil
+	}
+	class, isClass := strings.CutSuffix(status, "xx")
+	n, err := strconv.Atoi(class)
+	if isClass {
+		n *= 100
+	}
+	if err != nil || n < 100 || n > 599 {
+		return f, envelope.InvalidParameter("status", "must be a status such as 404, or a class of them such as 4xx")
+	}
+	if f.LeastStatus, f.MostStatus = n, n; isClass {
+		f.MostStatus += 99
+	}
+	return f, nil
 }
 
 // limitOfKey returns the limit of a key or, for the key "", that of a client address without a valid key.

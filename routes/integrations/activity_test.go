@@ -66,8 +66,23 @@ func TestActivity(t *testing.T) {
 	if fmt.Sprint(sums["answered"], sums["refused"], sums["limited"], sums["failed"], len(calls)) != "1 1 0 0 1" {
 		t.Errorf("the key has %v", got)
 	}
-	if slowest := got["slowest"].([]any); len(slowest) != 2 || fmt.Sprint(got["limit"]) != "map[burst:100 perMinute:600]" {
+	if slowest := got["slowest"].([]any); len(slowest) != 1 || fmt.Sprint(got["limit"]) != "map[burst:100 perMinute:600]" {
 		t.Errorf("its slowest are %v, its limit is %v", slowest, got["limit"])
+	}
+	for query, want := range map[string]string{
+		"method=GET": "1 1", "method=POST": "0 0", "status=404": "1 0", "status=4xx": "1 0", "status=5xx": "0 0", "status=2xx": "0 1",
+		"path=Contacts/": "1 0", "path=batch": "0 0", "path=contacts&status=4xx": "1 0",
+	} {
+		got := admin.Do("GET", "/api/integrations/keys/"+key.Id+"/activity?"+query, "").Data()
+		if numbers := fmt.Sprint(len(got["last"].([]any)), len(got["slowest"].([]any))); numbers != want {
+			t.Errorf("%q gives %s calls", query, numbers)
+		}
+	}
+	for _, query := range []string{"method=BREW", "method=get", "status=4", "status=600", "status=4x", "status=xx", "path=" + strings.Repeat("x", 201)} {
+		got := admin.Do("GET", "/api/integrations/keys/"+key.Id+"/activity?"+query, "")
+		if got.Status != 400 || got.Code() != "invalid_parameter" {
+			t.Errorf("%q gives %d %s", query, got.Status, got.Body)
+		}
 	}
 	testkit.Execute(t, f.App, "UPDATE tenants SET rateLimit = 9", nil)
 	if got := admin.Do("GET", "/api/integrations/keys/"+key.Id+"/activity", "").Data()["limit"]; fmt.Sprint(got) != "map[burst:1 perMinute:9]" {

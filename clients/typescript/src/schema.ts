@@ -1845,6 +1845,21 @@ export interface paths {
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
+                /**
+                 * @description Only requests with this method in `last` and `slowest`.
+                 * @example POST
+                 */
+                method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+                /**
+                 * @description Only requests with this status in `last` and `slowest`, or with one of this class.
+                 * @example 4xx
+                 */
+                status?: string;
+                /**
+                 * @description Only requests whose path contains this text, in `last` and `slowest`. Upper and lower case are the same.
+                 * @example /contacts/batch
+                 */
+                path?: string;
             };
             header?: {
                 /**
@@ -1865,8 +1880,9 @@ export interface paths {
         };
         /**
          * Get an API key's requests
-         * @description The requests by result, for each step of the period, the last 100 rejected or failed requests of the last 7 days,
-         *     newest first, the 10 slowest of the last 24 hours, and the key's rate limit. The ID `unknown` stands for requests
+         * @description The requests by result, for each step of the period, the last rejected or failed requests of the last 7 days, newest
+         *     first: at most 100 with 429 and 100 others, the 10 slowest of the last 24 hours, of those that were not rejected, and the
+         *     key's rate limit. The ID `unknown` stands for requests
          *     without a known key, whose slowest are not kept; requests with a revoked or expired key count as that key's. Counts
          *     are about five seconds old. Paths omit anything that could be your own identifier. Members may call it for their tenant.
          */
@@ -8437,6 +8453,21 @@ export interface operations {
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
+                /**
+                 * @description Only requests with this method in `last` and `slowest`.
+                 * @example POST
+                 */
+                method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+                /**
+                 * @description Only requests with this status in `last` and `slowest`, or with one of this class.
+                 * @example 4xx
+                 */
+                status?: string;
+                /**
+                 * @description Only requests whose path contains this text, in `last` and `slowest`. Upper and lower case are the same.
+                 * @example /contacts/batch
+                 */
+                path?: string;
             };
             header?: {
                 /**
