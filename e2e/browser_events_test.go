@@ -26,7 +26,16 @@ func TestBrowserEvents(t *testing.T) {
 
 	b.integrations("/events", "Events")
 	b.wait("all events with their deliveries", `[...document.querySelectorAll(".integrations-table tbody tr[data-id]")].filter((row) => row.innerText.includes("2 delivered")).length === 3`)
+	head := func() string {
+		return evaluate[string](b, `document.querySelector(".integrations-table thead").innerText`)
+	}
+	if !strings.Contains(head(), "Tenant") {
+		t.Errorf("the events of all tenants have the columns %s", head())
+	}
 	b.look("events")
+	b.choose("Tenant", "Acme")
+	b.wait("no column of the tenant", `!document.querySelector(".integrations-table thead").innerText.includes("Tenant")`)
+	b.choose("Tenant", "All tenants")
 	id := evaluate[string](b, `document.querySelector(".integrations-table tbody tr[data-id]:last-child").dataset.id`)
 	b.fill("Event ID", id)
 	b.wait("only that event", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 1`)

@@ -23,6 +23,7 @@ func TestBrowserNarrow(t *testing.T) {
 	i.must("inbound", "create", tenant, "--name", long+"1")
 	s := i.serve()
 	admin := s.signIn()
+	admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/tenants/records/"+tenant, fmt.Sprintf(`{"name":%q}`, long))
 	for n := range 7 {
 		admin.expect(http.StatusOK, http.MethodPost, "/api/collections/contacts/records",
 			fmt.Sprintf(`{"tenant":%q,"name":"Ada Lovelace","company":%q,"externalId":"crm-%d"}`, tenant, long, n))
@@ -30,7 +31,8 @@ func TestBrowserNarrow(t *testing.T) {
 	b := s.newBrowser().signIn(s)
 	for path, title := range map[string]string{
 		"": "Overview", "/keys": "API keys", "/webhooks": "Webhooks", "/events": "Events", "/inbound": "Inbound webhooks",
-		"/duplicates?by=name": "Duplicates", "/tenants": "Tenants",
+		"/duplicates?by=name": "Duplicates", "/tenants": "Tenants", "/contacts": "Contacts", "/imports": "Import and export",
+		"/audit": "Audit log", "/members": "Members", "/keys/unknown": "Calls",
 	} {
 		b.integrations(path, title)
 		for _, width := range []int64{1440, 1024, 390} {
@@ -52,8 +54,13 @@ func TestBrowserNarrow(t *testing.T) {
 	b.run(`document.querySelector(".integrations-skip").click()`) // which shows once it has the focus
 	b.wait("the focus in the content", `document.activeElement.matches(".page-content")`)
 	b.fill("Search by name or URL", "number")
+	b.wait("the newest one first", `document.querySelector(".integrations-table tbody tr[data-id]")?.innerText.includes("number 2")`)
+	b.click("Pending")
+	b.wait("the largest number first", `document.querySelector("th[aria-sort=descending]")?.innerText.includes("Pending")`)
 	b.click("Receiver")
-	b.wait("the last one first", `document.querySelector(".integrations-table tbody tr[data-id]")?.innerText.includes("number 2")`)
+	b.wait("the first name first", `document.querySelector("th[aria-sort=ascending]")?.innerText.includes("Receiver") && document.querySelector(".integrations-table tbody tr[data-id]")?.innerText.includes("number 0")`)
+	b.click("Receiver")
+	b.wait("the last name first", `document.querySelector("th[aria-sort=descending]")?.innerText.includes("Receiver") && document.querySelector(".integrations-table tbody tr[data-id]")?.innerText.includes("number 2")`)
 	b.look("webhooks-long")
 	b.integrations("/keys", "API keys")
 	b.run("history.back()")

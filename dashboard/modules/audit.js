@@ -77,11 +77,11 @@ function auditPage(route) {
                     : emptyState("ri-history-line", "No entries yet", "The next change appears here.")),
                 columns: [
                     { name: "When", cell: ({ created }) => timeAgo(created) },
-                    { name: "Who", cell: auditActor },
+                    { name: "Who", className: "integrations-person", cell: auditActor },
                     { name: "What", cell: ({ action }) => stateLabel(auditActions[action] || { text: action, style: "" }) },
-                    { name: "Record", cell: auditRecord },
-                    { name: "Changes", className: "integrations-grows", cell: auditDetails },
-                    { name: "Tenant", className: "integrations-roomy", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
+                    { name: "Record", className: "integrations-half", cell: auditRecord },
+                    { name: "Changes", className: "integrations-half", cell: auditDetails },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
                 ],
             }),
             cursorPager(data, "entries"),
@@ -153,7 +153,7 @@ function auditActors({ rows, actor }) {
 function auditActor({ actorKind, actor, actorName }) {
     const kind = actorKinds[actorKind] || actorKind;
     const name = actorName || actor;
-    return t.div({ className: "integrations-named" }, t.strong(null, name || kind), name ? t.span({ className: "txt-hint" }, kind) : null);
+    return t.div({ className: "integrations-named" }, t.strong(null, middleCut(name || kind)), name ? t.span({ className: "txt-hint" }, kind) : null);
 }
 
 /**
@@ -199,7 +199,7 @@ function auditValue(value) {
  */
 function auditRecord({ action, collection, record, recordName }) {
     const kind = action === "link_created" || action === "revoked" && collection === "tenant_members" ? "Portal link" : auditedKinds[collection] || collection;
-    const shown = recordName ? t.span(null, recordName) : t.code({ className: "integrations-id" }, record);
+    const shown = recordName ? middleCut(recordName) : t.code({ className: "integrations-id" }, record);
     const address = auditAddress(action, collection, record);
     const name = address && recordName ? t.a({ href: address }, shown) : shown;
     return t.div({ className: "integrations-named" }, t.span(null, kind), record ? name : null);

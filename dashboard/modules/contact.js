@@ -52,7 +52,7 @@ function contactPage(route) {
         opened: () => openedRow(data, "event", showEvent),
         content: () => [
             () => (data.contact ? contactBlock(data.contact) : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" })),
-            t.h2({ className: "integrations-contact-history" }, "History"),
+            t.h2({ className: "integrations-subtitle" }, "History"),
             table({
                 label: "History of this contact",
                 data,

@@ -42,7 +42,8 @@ function eventsPage(route) {
                     : emptyState("ri-broadcast-line", "No events yet", "Change a contact. Its event appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
-                    { name: "ID", className: "integrations-roomy", cell: ({ id }) => copyableId(id) },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: ({ tenant = "" }) => tenantCell({ tenant }) },
+                    { name: "ID", className: member() ? "integrations-roomy" : "integrations-wide", cell: ({ id }) => copyableId(id) },
                     { name: "Contact", className: "integrations-wide", cell: eventContact },
                     { name: "Deliveries", className: "integrations-grows", cell: ({ deliveries }) => deliveryCounts(deliveries) },
                     { name: "Created", cell: ({ createdAt }) => timeAgo(createdAt) },

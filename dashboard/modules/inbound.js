@@ -94,7 +94,7 @@ function inboundPage(route) {
                     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
                     { name: "Access", className: "integrations-wide", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
                     { name: "Mapping", className: "integrations-wide", cell: ({ mapping }) => mappingLabel(mapping) },
-                    { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed), sort: "lastUsed" },
+                    { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed), sort: "lastUsed", descends: true },
                     { name: "Status", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }), sort: "disabled" },
                     { className: "integrations-actions", cell: inboundActions },
                 ],

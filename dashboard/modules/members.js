@@ -65,7 +65,7 @@ function membersPage(route) {
                     { name: "Role", sort: "role", cell: ({ role }) => roleNames[role] },
                     { name: "Status", cell: memberState },
                     { name: "Notices", className: "integrations-wide", cell: ({ role, notify, link }) => (link || role !== "admin" ? "–" : notices.find(([value]) => value === (notify || "immediately"))?.[1]) },
-                    { name: "Added", sort: "created", className: "integrations-wide", cell: ({ created }) => timeAgo(created) },
+                    { name: "Added", sort: "created", descends: true, className: "integrations-wide", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: memberActions },
                 ],
             }),

@@ -4,10 +4,11 @@
 
 /**
  * A column; the last one, without a name, holds the buttons. Columns of the classes integrations-wide and integrations-roomy
- * disappear on narrow screens, in that order.
+ * disappear on narrow screens, in that order. The first click on one that descends, which has times or numbers, shows the
+ * newest or the largest first.
  *
  * @template R
- * @typedef {{ name?: string, hiddenName?: boolean, className?: string, cell: (row: R) => Child, sort?: string }} Column
+ * @typedef {{ name?: string, hiddenName?: boolean, className?: string, cell: (row: R) => Child, sort?: string, descends?: boolean }} Column
  */
 
 /**
@@ -19,23 +20,23 @@
 
 /**
  * A table of the rows of a store. A column with an order has a button that sorts by it: data has it in sort, with - in
- * front where it descends.
+ * front where it descends. The column of the tenant is left out where only one is shown.
  *
  * @template {Row} R
  * @param {object} options
  * @param {string} options.label
  * @param {Column<R>[]} options.columns
- * @param {{ rows: R[] | null, sort?: string, page?: number }} options.data
+ * @param {{ rows: R[] | null, sort?: string, page?: number, tenant?: string }} options.data
  * @param {() => Child} options.empty the text without rows
  */
 function table({ label, columns: all, data, empty }) {
-    const columns = all.filter(({ name }) => name !== "Tenant" || !member());
+    const columns = () => all.filter(({ name }) => name !== "Tenant" || !member() && !data.tenant);
     return t.div(
         { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: label, tabIndex: 0 },
         t.table(
             { className: "responsive-table", ariaLabel: label },
-            t.thead(null, t.tr(null, columns.map((column) => columnHead(column, data)))),
-            t.tbody(null, () => tableRows(columns, data, empty)),
+            t.thead(null, () => t.tr(null, columns().map((column) => columnHead(column, data)))),
+            t.tbody(null, () => tableRows(columns(), data, empty)),
         ),
     );
 }
@@ -45,7 +46,7 @@ function table({ label, columns: all, data, empty }) {
  * @param {Column<R>} column
  * @param {{ sort?: string, page?: number }} data
  */
-function columnHead({ name, hiddenName, className = "", sort }, data) {
+function columnHead({ name, hiddenName, className = "", sort, descends }, data) {
     if (!sort) {
         return t.th({ scope: "col", className }, hiddenName ? t.span({ className: "integrations-offscreen" }, name) : name || t.span({ className: "integrations-offscreen" }, "Actions"));
     }
@@ -56,7 +57,8 @@ function columnHead({ name, hiddenName, className = "", sort }, data) {
                 type: "button",
                 className: "integrations-sort",
                 onclick: () => {
-                    data.sort = data.sort === "-" + sort ? sort : "-" + sort;
+                    const isSorted = data.sort === sort || data.sort === "-" + sort;
+                    data.sort = (isSorted ? data.sort === sort : descends) ? "-" + sort : sort;
                     data.page = 1;
                     refreshPage();
                 },
@@ -84,7 +86,7 @@ function tableRows(columns, data, empty) {
     return rows.map((row) =>
         t.tr(
             // a row that has not changed stays as it is, with the focus in it
-            { rid: row.id + JSON.stringify(row), "html-data-id": row.id, className: row.muted ? "integrations-muted" : "" },
+            { rid: columns.length + row.id + JSON.stringify(row), "html-data-id": row.id, className: row.muted ? "integrations-muted" : "" },
             columns.map(({ name, cell, className = "" }) => t.td({ className, "html-data-name": name }, cell(row))),
         ));
 }

@@ -6,17 +6,16 @@ const webhookColumns = [
     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
     { name: "Events", className: "integrations-wide", cell: ({ events }) => eventLabel(events) },
     { name: "Health", cell: webhookHealth },
-    { name: "Error rate", className: "integrations-number", cell: errorShare, sort: "errorRate" },
+    { name: "Error rate", className: "integrations-number", cell: errorShare, sort: "errorRate", descends: true },
     { name: "Failed", className: "integrations-number integrations-wide", cell: failedCount },
-    { name: "Pending", className: "integrations-number", cell: waitingCount, sort: "pending" },
+    { name: "Pending", className: "integrations-number", cell: waitingCount, sort: "pending", descends: true },
     { name: "Last success", className: "integrations-wide", cell: ({ lastSuccess }) => (lastSuccess ? timeAgo(lastSuccess) : t.span({ className: "txt-hint" }, "–")) },
     { className: "integrations-actions", cell: webhookActions },
 ];
 
 /** @param {OfTenant} record */
 function tenantCell({ tenant, expand }) {
-    const name = expand?.tenant?.name || tenant;
-    return middleCut(name);
+    return middleCut(expand?.tenant?.name || tenants.list.find(({ id }) => id === tenant)?.name || tenant);
 }
 
 /** @param {Webhook} webhook */

@@ -41,7 +41,7 @@ function tenantsPage(route) {
                 columns: [
                     { name: "Name", className: "integrations-grows", cell: tenantName, sort: "name" },
                     { name: "API", cell: tenantSwitch, sort: "apiEnabled" },
-                    { name: "Requests per minute", className: "integrations-number integrations-wide", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en"), sort: "rateLimit" },
+                    { name: "Requests per minute", className: "integrations-number integrations-wide", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en"), sort: "rateLimit", descends: true },
                     { name: "Contacts", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.contacts) },
                     { name: "Keys", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.keys) },
                     { name: "Webhooks", className: "integrations-number integrations-roomy", cell: ({ counts }) => cappedCount(counts.webhooks) },

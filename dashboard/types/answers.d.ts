@@ -268,6 +268,7 @@ interface EventLine {
     id: string;
     type: EventKind;
     contact: string; // "" for none
+    tenant?: string; // its id, if the list has the events of all tenants
     createdAt: string;
     deliveries: Record<DeliveryStatus, number>;
 }

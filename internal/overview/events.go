@@ -36,7 +36,8 @@ type EventsQuery struct {
 type EventLine struct {
 	ID         string         `json:"id"` // as receivers see it
 	Type       string         `json:"type"`
-	Contact    string         `json:"contact"` // "" for none
+	Contact    string         `json:"contact"`          // "" for none
+	Tenant     string         `json:"tenant,omitempty"` // its id, if the query selects no tenant
 	CreatedAt  string         `json:"createdAt"`
 	Deliveries DeliveryCounts `json:"deliveries"`
 }
@@ -135,6 +136,9 @@ func readEvents(app core.App, q EventsQuery) (page *EventsPage, err error) {
 			break
 		}
 		line.ID, line.CreatedAt = event.IDPrefix+line.ID, stamp.Show(created)
+		if q.Tenant == "" {
+			line.Tenant = tenantID
+		}
 		end = line.ID
 		if wanted {
 			page.Events = append(page.Events, line)

@@ -62,6 +62,11 @@ func TestListEvents(t *testing.T) {
 	if !slices.Equal(all, ids) {
 		t.Errorf("the pages have %v", all)
 	}
+	_, every := list("limit=1")
+	_, own := list("limit=1&tenant=" + f.tenant)
+	if of, one := lineOf(every)["tenant"], lineOf(own)["tenant"]; of == nil || of == f.tenant || one != nil {
+		t.Errorf("the first event of all is of %v, that of a tenant of %v", of, one)
+	}
 	_, page := list("id=" + ids[0])
 	if got := fmt.Sprint(page["data"].([]any)[0].(map[string]any)["deliveries"]); got != "map[delivered:0 failed:0 pending:1]" {
 		t.Errorf("the deliveries are %s", got)
@@ -78,6 +83,9 @@ func TestListEvents(t *testing.T) {
 		}
 	}
 }
+
+// lineOf returns the first line of a page.
+func lineOf(page map[string]any) map[string]any { return page["data"].([]any)[0].(map[string]any) }
 
 // An event is sent again to all its webhooks or to one, also to one that never received it.
 func TestRedeliverEvent(t *testing.T) {

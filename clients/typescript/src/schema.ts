@@ -3763,6 +3763,8 @@ export interface components {
             type: string;
             /** @description The ID of the contact; empty for none. */
             contact: string;
+            /** @description The ID of the tenant. Only if the request names no tenant. */
+            tenant?: string;
             createdAt: components["schemas"]["Time"];
             deliveries: components["schemas"]["EventDeliveryCounts"];
         };
@@ -3776,6 +3778,8 @@ export interface components {
             type: string;
             /** @description The ID of the contact; empty for none. */
             contact: string;
+            /** @description The ID of the tenant, for superusers. */
+            tenant?: string;
             createdAt: components["schemas"]["Time"];
             deliveries: components["schemas"]["EventDeliveryCounts"];
             /** @description The event as receivers get it; of a deleted contact, what is left of it. */
