@@ -29,6 +29,7 @@ func TestBrowserDuplicates(t *testing.T) {
 	b := s.newBrowser().signIn(s)
 	b.integrations("/duplicates", "Duplicates")
 	b.sees("A. Lovelace · +442079460958 · crm-1815")
+	b.wait("the tenant of the group", `document.querySelector(".integrations-table tbody tr[data-id]").innerText.includes("Acme")`)
 	b.look("duplicates")
 	b.click("Merge…")
 	b.sees("crm-1815")

@@ -8,7 +8,7 @@ const maxListed = 5;
 
 /** @param {Route<never>} route */
 function duplicatesPage(route) {
-    /** @type {{ rows: (DuplicateGroup & Row)[] | null, tenant: string, by: string, cursors: string[], next: string | null, shown: string }} */
+    /** @type {{ rows: (DuplicateGroup & Row)[] | null, tenant: string, by: string, cursors: string[], next: string | null, shown: string }} tenant is "" for all */
     const data = store({
         rows: null, next: null, shown: "", cursors: route.query.page?.slice(0, 1) || [],
         ...fromAddress(route, { tenant: member()?.tenant || "", by: "email" }),
@@ -19,23 +19,19 @@ function duplicatesPage(route) {
 
     /** Reads pages until one has groups, and not again while the same page is wanted. */
     async function load() {
-        if (!tenants.known) {
-            await loadTenants();
-        }
-        data.tenant ||= tenants.list[0]?.id || "";
         toAddress({ tenant: member() ? "" : data.tenant, by: data.by, page: data.cursors.at(-1) || "" });
         const wanted = JSON.stringify([data.tenant, data.by, data.cursors]);
-        if (!data.tenant || data.shown === wanted) {
+        if (data.shown === wanted) {
             return;
         }
         let cursor = reached.wanted === wanted ? reached.cursor : data.cursors.at(-1);
         let page;
         do {
-            page = await sendIntegrations("GET", `/tenants/${data.tenant}/duplicates`, { query: { by: data.by, cursor } });
+            page = await sendIntegrations("GET", data.tenant ? `/tenants/${data.tenant}/duplicates` : "/duplicates", { query: { by: data.by, cursor } });
             cursor = page.next || undefined;
             reached = { wanted, cursor };
         } while (cursor && !page.data.length);
-        keep(data, "rows", page.data.map((group) => ({ id: JSON.stringify([group.value, group.company]), ...group })));
+        keep(data, "rows", page.data.map((group) => ({ id: JSON.stringify([group.tenant, group.value, group.company]), ...group })));
         data.next = page.next;
         data.shown = wanted;
         reached.wanted = "";
@@ -54,7 +50,7 @@ function duplicatesPage(route) {
             t.div(
                 { className: "integrations-filters" },
                 selectField("Compare", data, "by", () => comparisons, { onchange: search }),
-                forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, { onchange: search })),
+                forSuperusers(selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search })),
             ),
             table({
                 label: "Duplicates",
@@ -66,11 +62,12 @@ function duplicatesPage(route) {
                         className: "integrations-half",
                         cell: ({ value, company }) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(value)), company ? middleCut(company, "txt-hint") : null),
                     },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: ({ tenant = data.tenant }) => tenantCell({ tenant }) },
                     { name: "Number", className: "integrations-number", cell: (group) => group.count.toLocaleString("en") },
                     { name: "Contacts, the oldest first", className: "integrations-grows integrations-half", cell: duplicateList },
                     {
                         className: "integrations-actions",
-                        cell: ({ contacts }) => forEditors(actionButton("Merge…", "ri-git-merge-line", () => attempt(() => mergeContacts(data.tenant, contacts, () => {
+                        cell: ({ contacts, tenant = data.tenant }) => forEditors(actionButton("Merge…", "ri-git-merge-line", () => attempt(() => mergeContacts(tenant, contacts, () => {
                             data.shown = "";
                             refreshPage();
                         })))),
@@ -85,8 +82,8 @@ function duplicatesPage(route) {
 /** @param {{ tenant: string, by: string }} data */
 function duplicatesText({ tenant, by }) {
     const compared = comparisons.find(([value]) => value === by)?.[1].toLowerCase();
-    const where = member() ? "" : ` of ${tenants.list.find(({ id }) => id === tenant)?.name || "this tenant"}`;
-    return `No two contacts${where} share their ${compared}.${!member() && tenants.list.length > 1 ? " Choose another tenant to search its contacts." : ""}`;
+    const where = member() ? "" : ` of ${tenant ? tenants.list.find(({ id }) => id === tenant)?.name || "this tenant" : "the same tenant"}`;
+    return `No two contacts${where} share their ${compared}.`;
 }
 
 /** @param {DuplicateGroup} group */

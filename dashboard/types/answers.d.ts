@@ -34,6 +34,7 @@ interface Answers {
     [recover: `/webhooks/${string}/recover`]: Missed;
     [rotate: `/${"keys" | "webhooks" | "inbound"}/${string}/rotate`]: unknown; // a secret, which shownOnce.js takes out
     "/replica": Replica | null; // null where the server keeps none
+    "/duplicates": DuplicateGroup[];
     [duplicates: `/tenants/${string}/duplicates`]: DuplicateGroup[];
     [merge: `/tenants/${string}/contacts/${string}/merge`]: Contact;
     [invitation: `/members/${string}/invitation`]: Invitation;
@@ -76,6 +77,7 @@ interface Invitation {
 
 /** Contacts that may be the same. */
 interface DuplicateGroup {
+    tenant?: string; // in the list of all tenants
     value: string; // that they share
     company: string; // "" for none
     count: number;

@@ -2,11 +2,13 @@ package integrations_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pocketbase/dbx"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/testkit"
 )
 
@@ -63,6 +65,33 @@ func TestDuplicatesOfMembers(t *testing.T) {
 	}
 	if got := superuser.Do("GET", integrationsPath+"/tenants/nobodynobodynob/duplicates?by=email", ""); got.Status != 404 {
 		t.Errorf("nobody's duplicates are answered %d %s", got.Status, got.Body)
+	}
+	other := testkit.Tenant(t, f.App, "Duplicates")
+	for range 2 {
+		if _, err := testkit.Create(f.App, other, contact.Changes{"email": "ada@example.com"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var every []string
+	for cursor := ""; ; {
+		got := superuser.Do("GET", integrationsPath+"/duplicates?limit=1&by=email&cursor="+cursor, "")
+		if got.Status != 200 {
+			t.Fatalf("the duplicates of all tenants are answered %d %s", got.Status, got.Body)
+		}
+		for _, data := range got.JSON()["data"].([]any) {
+			group := data.(map[string]any)
+			every = append(every, strings.ToLower(fmt.Sprint(group["tenant"] == other, " ", group["value"], " ", group["count"])))
+		}
+		if cursor, _ = got.JSON()["next"].(string); cursor == "" {
+			break
+		}
+	}
+	slices.Sort(every)
+	if got := strings.Join(every, ", "); got != "false ada@example.com 2, false bob@example.com 2, true ada@example.com 2" {
+		t.Errorf("all tenants have %s", got)
+	}
+	if got := admin.Do("GET", integrationsPath+"/duplicates?by=email", ""); got.Status != 403 {
+		t.Errorf("a member is answered %d %s", got.Status, got.Body)
 	}
 	byName := map[string]string{}
 	for id, name := range ids {

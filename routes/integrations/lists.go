@@ -232,3 +232,16 @@ func (s *server) listDuplicates(e *core.RequestEvent) error {
 	}
 	return e.JSON(http.StatusOK, page)
 }
+
+// listAllDuplicates does the same for the contacts of each tenant.
+func (s *server) listAllDuplicates(e *core.RequestEvent) error {
+	query, err := list.ParseDuplicatesQuery(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	page, err := list.AllDuplicates(e.App, query)
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
+}

@@ -127,6 +127,7 @@ func (s *server) tenantRoutes(superusers scope) []route.Route {
 	return []route.Route{
 		route.New("GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))),
 		route.New("GET", "/tenants/{id}/usage", s.tenantUsage, viewers(fromPath(tenantsTable))),
+		route.New("GET", "/duplicates", s.listAllDuplicates, superusers),
 		route.New("GET", "/tenants/{id}/duplicates", s.listDuplicates,
 			limited("duplicates", viewers(fromPath(tenantsTable)))),
 		route.New("POST", "/tenants/{id}/contacts/{contact}/merge",

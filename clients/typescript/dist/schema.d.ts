@@ -2126,6 +2126,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/duplicates": {
+        parameters: {
+            query: {
+                /**
+                 * @description What the contacts share. With `name`, they also share the company, or have none.
+                 * @example email
+                 */
+                by: "email" | "phone" | "name";
+                /**
+                 * @description The `next` of the previous page.
+                 * @example eyJiIjoiZW1haWwiLCJrIjoiYWRhQGV4YW1wbGUuY29tIn0
+                 */
+                cursor?: string;
+                /**
+                 * @description The page size in groups. Values above 100 count as 100.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List duplicates of the contacts of all tenants
+         * @description Lists the groups of `GET /api/integrations/tenants/{id}/duplicates` for one tenant after another; each group names its
+         *     tenant. A page reads at most 100,000 contacts and 500 tenants: it can have fewer groups than the limit, or none, while
+         *     more follow. Continue until `next` is null.
+         */
+        get: operations["listAllDuplicates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/tenants/{id}/duplicates": {
         parameters: {
             query: {
@@ -2648,6 +2693,8 @@ export interface components {
         };
         /** @description Contacts that may be the same person or company. */
         DuplicateGroup: {
+            /** @description The ID of the tenant. Only in the list of all tenants. */
+            tenant?: string;
             /** @description What they share. */
             value: string;
             /** @description The company that they share, with `by=name`; otherwise empty. */
@@ -8788,6 +8835,56 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listAllDuplicates: {
+        parameters: {
+            query: {
+                /**
+                 * @description What the contacts share. With `name`, they also share the company, or have none.
+                 * @example email
+                 */
+                by: "email" | "phone" | "name";
+                /**
+                 * @description The `next` of the previous page.
+                 * @example eyJiIjoiZW1haWwiLCJrIjoiYWRhQGV4YW1wbGUuY29tIn0
+                 */
+                cursor?: string;
+                /**
+                 * @description The page size in groups. Values above 100 count as 100.
+                 * @example 50
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of groups, in the order of the IDs of tenants and of what they share. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DuplicatesResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

@@ -18,6 +18,9 @@ import (
 const (
 	defaultGroups = 20
 	maxGroups     = 100
+
+	// maxSearchedTenants is how many tenants a page of AllDuplicates searches.
+	maxSearchedTenants = 500
 )
 
 // comparison is how contacts are compared: by rows r in the order of an index. Contacts whose key is empty are not.
@@ -84,16 +87,18 @@ type DuplicatesQuery struct {
 // groupCursor is a position in the groups of a comparison: after the key, or after the second value of it.
 type groupCursor struct {
 	By     string  `json:"b"`
+	Tenant string  `json:"t,omitempty"` // only of AllDuplicates
 	Key    string  `json:"k"`
 	Second *string `json:"s,omitempty"`
 }
 
 // Group is contacts that may be the same person or company.
 type Group struct {
-	Value    string             `json:"value"`    // that they share, by which they are compared
-	Company  string             `json:"company"`  // that they share; "" for none, or if it is not compared
-	Count    int                `json:"count"`    // of all contacts in the group
-	Contacts []*contact.Contact `json:"contacts"` // the oldest, as many as can be merged at once
+	Tenant   string             `json:"tenant,omitempty"` // only of AllDuplicates
+	Value    string             `json:"value"`            // that they share, by which they are compared
+	Company  string             `json:"company"`          // that they share; "" for none, or if it is not compared
+	Count    int                `json:"count"`            // of all contacts in the group
+	Contacts []*contact.Contact `json:"contacts"`         // the oldest, as many as can be merged at once
 }
 
 // Groups is a page of groups. It may be empty although there are more.
@@ -135,33 +140,92 @@ func ParseDuplicatesQuery(values url.Values) (q DuplicatesQuery, _ error) {
 // Duplicates returns a page of the groups of a tenant's contacts that have the same email address, the same phone
 // number, or the same name and company.
 func Duplicates(app core.App, tenantID string, q DuplicatesQuery) (*Groups, error) {
-	if q.after.By == "name" {
-		isFolded, err := new(search.Advisor).IsFolded(app)
+	if err := q.chooseNames(app); err != nil {
+		return nil, err
+	}
+	s := newScan(q)
+	groups, err := s.groupsOf(app, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	page := &Groups{Groups: groups}
+	return page, page.setNext(s.next)
+}
+
+// AllDuplicates is Duplicates for all tenants, one after another in the order of their ids. A page reads as many
+// contacts as a page of one tenant, and looks at 500 tenants.
+func AllDuplicates(app core.App, q DuplicatesQuery) (*Groups, error) {
+	if err := q.chooseNames(app); err != nil {
+		return nil, err
+	}
+	tenants, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()),
+		"SELECT `id` FROM `tenants` WHERE `id` >= ? ORDER BY `id` LIMIT ?", q.after.Tenant, maxSearchedTenants+1)
+	if err != nil {
+		return nil, fmt.Errorf("listing tenants: %w", err)
+	}
+	page, left := &Groups{Groups: []Group{}}, maxScanned
+	for i, tenantID := range tenants {
+		part := q
+		if tenantID != q.after.Tenant {
+			part.after = groupCursor{By: q.after.By, Tenant: tenantID}
+		}
+		part.limit -= len(page.Groups)
+		if i == maxSearchedTenants || part.limit == 0 || left <= 0 {
+			return page, page.setNext(&part.after)
+		}
+		s := newScan(part)
+		s.maxScanned = left
+		groups, err := s.groupsOf(app, tenantID)
 		if err != nil {
 			return nil, err
 		}
-		if isFolded {
-			q.after.Key = search.FoldName(q.after.Key) // the cursor may be older than the order
-		} else {
-			q.compare = earlierNames
+		for _, g := range groups {
+			g.Tenant = tenantID
+			page.Groups = append(page.Groups, g)
 		}
+		if s.next != nil {
+			s.next.Tenant = tenantID
+			return page, page.setNext(s.next)
+		}
+		left -= s.rows
 	}
-	s := newScan(q)
+	return page, nil
+}
+
+// chooseNames chooses how names are compared.
+func (q *DuplicatesQuery) chooseNames(app core.App) error {
+	if q.after.By != "name" {
+		return nil
+	}
+	isFolded, err := new(search.Advisor).IsFolded(app)
+	switch {
+	case err != nil:
+		return err
+	case isFolded:
+		q.after.Key = search.FoldName(q.after.Key) // the cursor may be older than the order
+	default:
+		q.compare = earlierNames
+	}
+	return nil
+}
+
+// groupsOf returns the groups of the scan of a tenant, with their contacts.
+func (s *scan) groupsOf(app core.App, tenantID string) ([]Group, error) {
 	if err := s.read(sqlite.Direct(app.ConcurrentDB()), tenantID); err != nil {
 		return nil, fmt.Errorf("looking for duplicates: %w", err)
 	}
-	page := &Groups{Groups: make([]Group, len(s.groups))}
+	groups := make([]Group, len(s.groups))
 	for i, g := range s.groups {
 		var err error
-		page.Groups[i] = Group{Value: g.key, Company: g.second, Count: g.count}
-		page.Groups[i].Contacts, err = contact.Select(app, func(columns string) (string, []any) {
-			return q.compare.contactsSQL(columns), []any{tenantID, sqlite.List(g.numbers())}
+		groups[i] = Group{Value: g.key, Company: g.second, Count: g.count}
+		groups[i].Contacts, err = contact.Select(app, func(columns string) (string, []any) {
+			return s.q.compare.contactsSQL(columns), []any{tenantID, sqlite.List(g.numbers())}
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return page, page.setNext(s.next)
+	return groups, nil
 }
 
 // setNext sets the cursor of the next page, nil for none.

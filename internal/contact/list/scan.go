@@ -142,12 +142,12 @@ func (s *scan) endKey() {
 			s.groups = append(s.groups, c)
 		}
 		if len(s.groups) == s.q.limit {
-			s.next = &groupCursor{s.q.after.By, s.key, &second}
+			s.next = &groupCursor{By: s.q.after.By, Key: s.key, Second: &second}
 			return
 		}
 	}
 	if s.cut != "" {
-		s.next = &groupCursor{s.q.after.By, s.key, &seconds[len(seconds)-1]}
+		s.next = &groupCursor{By: s.q.after.By, Key: s.key, Second: &seconds[len(seconds)-1]}
 	}
 	clear(s.bySecond)
 	s.cut = ""
