@@ -28,15 +28,17 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return s.sendPage(e, identity(e).TenantID, values, outside(e, apiPrefix)+"/contacts?")
+	return s.sendPage(e, identity(e).TenantID, values, outside(e, apiPrefix)+"/contacts?", "")
 }
 
-// sendPage answers with a page of a tenant's contacts. address is that of the list, which parameters follow.
-func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, address string) error {
+// sendPage answers with a page of a tenant's contacts, those that an import has created if it has an id. address is that
+// of the list, which parameters follow.
+func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, address, importID string) error {
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err
 	}
+	query.Import = importID
 	page, err := s.lists.Page(e.App, tenantID, query)
 	if err != nil {
 		return err
@@ -69,14 +71,15 @@ func (s *server) countContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return s.sendCount(e, identity(e).TenantID, values)
+	return s.sendCount(e, identity(e).TenantID, values, "")
 }
 
-func (s *server) sendCount(e *core.RequestEvent, tenantID string, values url.Values) error {
+func (s *server) sendCount(e *core.RequestEvent, tenantID string, values url.Values, importID string) error {
 	filter, err := list.ParseFilters(e.App, values)
 	if err != nil {
 		return err
 	}
+	filter.Import = importID
 	count, more, err := s.lists.Count(e.App, tenantID, filter)
 	if err != nil {
 		return err

@@ -6,8 +6,10 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 	"contactbase/routes/envelope"
 	"contactbase/routes/integrations"
@@ -28,7 +30,15 @@ func (s *server) listTenantContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return s.sendPage(e, owner, values, outside(e, adminPrefix)+"/contacts?tenant="+url.QueryEscape(owner)+"&")
+	importID, err := importIn(e, owner, values)
+	if err != nil {
+		return err
+	}
+	address := outside(e, adminPrefix) + "/contacts?tenant=" + url.QueryEscape(owner) + "&"
+	if importID != "" {
+		address += "import=" + url.QueryEscape(importID) + "&"
+	}
+	return s.sendPage(e, owner, values, address, importID)
 }
 
 func (s *server) countTenantContacts(e *core.RequestEvent) error {
@@ -36,7 +46,32 @@ func (s *server) countTenantContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return s.sendCount(e, owner, values)
+	importID, err := importIn(e, owner, values)
+	if err != nil {
+		return err
+	}
+	return s.sendCount(e, owner, values, importID)
+}
+
+// importIn takes the import whose contacts the request lists out of the parameters, "" for none. It adds the times
+// between which the import has created them, so that the list reads few others.
+func importIn(e *core.RequestEvent, owner string, values url.Values) (id string, err error) {
+	id = values.Get("import")
+	values.Del("import")
+	if id == "" {
+		return "", nil
+	}
+	start, end, err := imports.Period(e.App, owner, id)
+	if err != nil {
+		return "", err
+	}
+	if !values.Has("createdSince") {
+		values.Set("createdSince", stamp.Shown(start))
+	}
+	if !values.Has("createdBefore") && !end.IsZero() {
+		values.Set("createdBefore", stamp.Shown(end))
+	}
+	return id, nil
 }
 
 // tenantQuery returns the tenant whose contacts the request lists, and its other parameters. Members need not name

@@ -1,7 +1,13 @@
 // The contacts of a tenant: list, search and count. The page of one is in contact.js.
 
 /**
- * @typedef {Record<"search" | "tenant" | "sort" | "cursor", string> & {
+ * Filters that only links set: the import that has created the contacts, and when they were created and last changed.
+ *
+ * @typedef {"import" | "createdBefore" | "updatedSince" | "updatedBefore"} LinkedFilter
+ */
+
+/**
+ * @typedef {Record<"search" | "tenant" | "sort" | "cursor" | LinkedFilter, string> & {
  *     rows: Contact[] | null, found: { count: number, more?: boolean } | null, cursors: string[], next: string | null, shown: string, listed: string,
  * }} ContactsData
  */
@@ -13,7 +19,7 @@ const contactsOrder = "-createdAt";
 
 /** @param {Route<never>} route */
 function contactsPage(route) {
-    const chosen = fromAddress(route, { search: "", tenant: "", sort: contactsOrder, cursor: "" });
+    const chosen = fromAddress(route, { search: "", tenant: "", sort: contactsOrder, cursor: "", import: "", createdBefore: "", updatedSince: "", updatedBefore: "" });
     /** @type {ContactsData} */
     const data = store({ rows: null, found: null, cursors: chosen.cursor ? [chosen.cursor] : [], next: null, shown: "", listed: "", ...chosen });
 
@@ -24,14 +30,15 @@ function contactsPage(route) {
             t.div(
                 { className: "integrations-filters" },
                 searchField("Search by name, email, phone or company", data, refreshPage),
-                forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, { onchange: refreshPage })),
+                forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, { onchange: () => showAllContacts(data) })),
             ),
+            () => linkedFilterText(data),
             t.p({ className: "txt-hint", role: "status" }, () => foundText(data)),
             table({
                 label: "Contacts",
                 data,
-                empty: () => (data.search
-                    ? emptyState("ri-search-line", "Nothing found", "No contact matches. All words must be in the name, email address, phone number or company.")
+                empty: () => (data.search || linkedFilters.some((name) => data[name])
+                    ? emptyState("ri-search-line", "Nothing found", data.search ? "No contact matches. All words must be in the name, email address, phone number or company." : "The contacts were changed again or deleted since.")
                     : emptyState(
                         "ri-contacts-line",
                         "No contacts yet",
@@ -51,6 +58,40 @@ function contactsPage(route) {
     });
 }
 
+/** @type {LinkedFilter[]} */
+const linkedFilters = ["import", "createdBefore", "updatedSince", "updatedBefore"];
+
+/**
+ * The address of a list with such filters.
+ *
+ * @param {Partial<Record<LinkedFilter | "tenant" | "sort", string>>} filters
+ */
+function contactsPath(filters) {
+    return `${integrationsPath}/contacts?${new URLSearchParams(filters)}`;
+}
+
+/** @param {ContactsData} data */
+function linkedFilterText(data) {
+    if (!linkedFilters.some((name) => data[name])) {
+        return null;
+    }
+    return t.div(
+        { className: "integrations-selection" },
+        data.import
+            ? t.span(null, "Only contacts that ", mayChange() ? t.a({ href: importPath(data.import) }, "this import") : "an import", " created.")
+            : t.span(null, "Only earlier contacts that were last changed from ", parseTime(data.updatedSince).toLocaleString(), " to ", parseTime(data.updatedBefore).toLocaleString(), "."),
+        actionButton("Show all contacts", "ri-close-line", () => showAllContacts(data)),
+    );
+}
+
+/** @param {ContactsData} data */
+function showAllContacts(data) {
+    for (const name of linkedFilters) {
+        data[name] = "";
+    }
+    refreshPage();
+}
+
 /** @param {ContactsData} data */
 async function loadContacts(data) {
     if (!member() && !data.tenant) {
@@ -61,14 +102,15 @@ async function loadContacts(data) {
         return; // the page offers the first steps
     }
     const search = data.search.trim();
-    const query = { tenant: data.tenant || undefined, q: search || undefined };
-    const listed = JSON.stringify([search, data.tenant, data.sort]);
+    const linked = Object.fromEntries(linkedFilters.map((name) => [name, data[name]]).filter(([, value]) => value));
+    const query = { ...(data.tenant && { tenant: data.tenant }), ...(search && { q: search }), ...linked };
+    const listed = JSON.stringify([query, data.sort]);
     if (data.listed && data.listed !== listed) {
         data.cursors = [];
     }
     data.listed = listed;
     const cursor = data.cursors.at(-1) || "";
-    toAddress({ search, tenant: data.tenant, sort: data.sort === contactsOrder ? "" : data.sort, cursor });
+    toAddress({ search, tenant: data.tenant, ...linked, sort: data.sort === contactsOrder ? "" : data.sort, cursor });
     const { answer, headers } = await withHeaders("GET", "/contacts", {
         query: { ...query, sort: data.sort, limit: contactsPerPage, cursor: cursor || undefined },
     });
@@ -77,7 +119,7 @@ async function loadContacts(data) {
         return; // another search has begun meanwhile
     }
     if (data.shown !== shown) { // counting reads many contacts: not at each poll
-        keep(data, "found", await callIntegrations("GET", /** @type {"/contacts/count"} */ ("/contacts/count?" + new URLSearchParams({ ...(data.tenant && { tenant: data.tenant }), ...(search && { q: search }) }))));
+        keep(data, "found", await callIntegrations("GET", /** @type {"/contacts/count"} */ ("/contacts/count?" + new URLSearchParams(query))));
     }
     keep(data, "rows", answer.data);
     data.next = nextCursor(headers);

@@ -240,9 +240,36 @@ function importButtons(shown, changed, act) {
         status === "checked" && changed ? t.p({ "html-role": "status" }, "The choices below have changed. Check the import again.") : null,
         status === "checked" && !changed && rows ? importButton(`Import ${plural(rows, "row")}`, () => act("start")) : null,
         over || status === "new" ? null : importButton(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
+        importedLinks(shown),
         importDownloads(shown),
         ["done", "cancelled"].includes(status) && counts.created ? importButton("Undo", () => undoImport(shown), "secondary") : null,
     );
+}
+
+/**
+ * Leads to the contacts that the import has created, and to those of before that were last changed while it ran.
+ *
+ * @param {Import} shown
+ */
+function importedLinks({ id, tenant, status, counts, createdAt, updatedAt }) {
+    if (!["done", "cancelled"].includes(status)) {
+        return null;
+    }
+    /** @param {string} text @param {string} href @param {string} style */
+    const link = (text, href, style) => t.a({ className: `btn ${style}`, href }, t.span({ className: "txt" }, text));
+    return [
+        counts.created ? link("Show created contacts", contactsPath({ tenant, import: id }), "") : null,
+        counts.updated ? link("Show updated contacts", contactsPath({ tenant, createdBefore: createdAt, updatedSince: createdAt, updatedBefore: justAfter(updatedAt), sort: "-updatedAt" }), counts.created ? "secondary" : "") : null,
+    ];
+}
+
+/**
+ * A second later: the last contacts are as new as the end of their import.
+ *
+ * @param {string} time
+ */
+function justAfter(time) {
+    return new Date(Date.parse(time) + 1000).toISOString();
 }
 
 /**

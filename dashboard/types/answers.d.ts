@@ -345,6 +345,7 @@ interface Import {
     position: number;
     counts: Record<"created" | "updated" | "unchanged" | "refused" | "skipped" | "repeated" | "warnings", number>;
     notes?: { row: number; text: string }[];
+    updatedAt: string;
     refusals?: { row: number; reason: string; fields?: Record<string, { value: string; message: string }> }[];
     createdAt: string;
 }

@@ -3,6 +3,7 @@ package integrations_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -346,6 +347,31 @@ func TestFindingsAndUndo(t *testing.T) {
 			t.Errorf("%v gives another tenant %d %s", request, got.Status, got.Body)
 		}
 	}
+	testkit.AddContact(t, f.App, f.tenant, "another00000001")
+	created := func(query string) string {
+		got := viewer.Do("GET", integrationsPath+"/contacts?import="+stored.Data()["id"].(string)+query, "")
+		var names []string
+		for _, c := range got.JSON()["data"].([]any) {
+			names = append(names, fmt.Sprint(c.(map[string]any)["name"]))
+		}
+		if !strings.Contains(query, "limit") {
+			count := viewer.Do("GET", integrationsPath+"/contacts/count?import="+stored.Data()["id"].(string)+query, "").Data()["count"]
+			return fmt.Sprint(names, count)
+		}
+		return fmt.Sprint(names, strings.Contains(got.Header.Get("Link"), "&import="))
+	}
+	for query, want := range map[string]string{
+		"": "[Bob Cleo] 2", "&q=bob": "[Bob] 1", "&email=cleo@example.com": "[Cleo] 1", "&sort=-name&limit=1": "[Cleo] true",
+		"&createdBefore=2020-01-01T00:00:00Z": "[] 0",
+	} {
+		if got := created(query); got != want {
+			t.Errorf("%q lists %s of the contacts of the import", query, got)
+		}
+	}
+	if got := stranger.Do("GET", integrationsPath+"/contacts?import="+stored.Data()["id"].(string), ""); got.Status != http.StatusNotFound {
+		t.Errorf("the contacts of another tenant's import are answered %d %s", got.Status, got.Body)
+	}
+	testkit.Execute(t, f.App, "DELETE FROM contacts WHERE id = 'another00000001'", nil)
 	if got := admin.Do("POST", path+"/undo", `{"dryRun":true}`).Data(); got["deleted"] != 2.0 || got["kept"] != 0.0 {
 		t.Errorf("announced are %v", got)
 	}

@@ -1196,6 +1196,11 @@ export interface paths {
                  * @example t3nant000000001
                  */
                 tenant?: string;
+                /**
+                 * @description Only contacts that the import with this ID has created.
+                 * @example 1mp0rt000000001
+                 */
+                import?: string;
             };
             header?: {
                 /**
@@ -1229,6 +1234,11 @@ export interface paths {
                  * @example t3nant000000001
                  */
                 tenant?: string;
+                /**
+                 * @description Only contacts that the import with this ID has created.
+                 * @example 1mp0rt000000001
+                 */
+                import?: string;
             };
             header?: {
                 /**
@@ -7457,6 +7467,11 @@ export interface operations {
                  */
                 tenant?: string;
                 /**
+                 * @description Only contacts that the import with this ID has created.
+                 * @example 1mp0rt000000001
+                 */
+                import?: string;
+                /**
                  * @description The page size. Values above 200 count as 200.
                  * @example 100
                  */
@@ -7565,6 +7580,11 @@ export interface operations {
                  * @example t3nant000000001
                  */
                 tenant?: string;
+                /**
+                 * @description Only contacts that the import with this ID has created.
+                 * @example 1mp0rt000000001
+                 */
+                import?: string;
                 /**
                  * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case, accents, and
                  *     apostrophes and hyphens between letters. No character has a special meaning. Digits match a phone number in any

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -135,6 +136,27 @@ func Find(app core.App, id string) (*Import, error) {
 		return found[0], nil
 	}
 	return found[0], found[0].readRows(app)
+}
+
+// endMargin is how much later than its import a contact may have been created: they read the time separately.
+const endMargin = time.Minute
+
+// Period returns the times between which an import of the tenant has created contacts. end is zero if it has not
+// ended. The error is sql.ErrNoRows if the tenant has no such import.
+func Period(app core.App, tenantID, id string) (start, end time.Time, err error) {
+	found, err := query(app, "`id` = ? AND `tenant` = ?", id, tenantID)
+	if err == nil && len(found) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return start, end, err
+	}
+	i := found[0]
+	start = stamp.Parse(stamp.Store(i.Created))
+	if slices.Contains([]Status{Done, Cancelled, Undone}, i.Status) {
+		end = stamp.Parse(stamp.Store(i.Updated)).Add(endMargin)
+	}
+	return start, end, nil
 }
 
 // begins reports whether none of the rows has been checked or applied. It may still have what a check has found.

@@ -44,6 +44,7 @@ type Filter struct {
 	// the values that fields with an index of an administrator must have, the most selective first
 	Indexed []Indexed
 	Times   map[string]string // the stored times that the time filters compare with, by the names of their parameters
+	Import  string            // the import that has created the contacts; "" for any. A time should bound the list
 }
 
 // Sort is an order of contacts; the id breaks ties in the same direction.

@@ -174,7 +174,7 @@ func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSo
 // onlySearches reports whether the query selects contacts only by what search rows have: words, and the
 // order of creation.
 func (q *Query) onlySearches() bool {
-	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 &&
+	return len(q.Words) > 0 && len(q.Equal) == 0 && len(q.Indexed) == 0 && q.Import == "" &&
 		q.Times["updatedSince"] == "" && q.Times["updatedBefore"] == ""
 }
 
@@ -223,6 +223,11 @@ func (s *statement) filters() []string {
 		}
 		s.params[field.Name] = value
 		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only contacts with a value
+	}
+	if s.Import != "" {
+		s.params["import"] = s.Import
+		conditions = append(conditions,
+			"EXISTS (SELECT 1 FROM `_importCreated` m WHERE m.`import` = :import AND m.`contact` = c.`id`)")
 	}
 	for i, filter := range s.Indexed {
 		name := "indexed" + strconv.Itoa(i)
