@@ -83,6 +83,8 @@ func TestBrowserImport(t *testing.T) {
 	b.click("Delete 990 contacts")
 	b.sees("990 contacts deleted, 0 kept")
 	b.sees("Undone")
+	b.integrations("/imports/nobody", "Import")
+	b.sees("This import is no longer listed")
 	b.integrations("/audit", "Audit log")
 	b.choose("What", "Undone")
 	b.wait("the filter in the address", `location.hash.includes("action=undone")`)

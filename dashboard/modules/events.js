@@ -186,9 +186,9 @@ function showEvent(id, onclose) {
  * @param {() => unknown} again
  */
 function eventParts(event, again) {
-    const { id, createdAt, payload, deliveries, recipients } = event;
+    const { id, contact, tenant, createdAt, payload, deliveries, recipients } = event;
     return [
-        t.div({ className: "integrations-attempt-summary m-b-sm" }, copyableId(id), timeAgo(createdAt), eventContact(event)),
+        t.div({ className: "integrations-attempt-summary m-b-sm" }, copyableId(id), timeAgo(createdAt), contact ? eventContact(event) : null, tenant ? tenantCell({ tenant }) : null),
         t.section(
             { className: "integrations-block" },
             t.h3(null, "Deliveries"),
