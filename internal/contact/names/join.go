@@ -3,6 +3,7 @@ package names
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Halves are the parts of a name, in the order of Join.
@@ -35,12 +36,23 @@ func hasWords(text, words string) bool {
 	return strings.Contains(folded(text), folded(words))
 }
 
+// isEastAsian reports whether a name consists of the letters of Chinese, Japanese or Korean, in which the family name
+// comes first.
+func isEastAsian(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return !unicode.In(c, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) && c != 'ー' && c != '々'
+	})
+}
+
 // Join returns the name with these parts. A column "name" next to a first name has the last name, or
 // repeats the whole one.
 func Join(parts [3]string) string {
 	first, last := parts[0], parts[2]
 	if first != "" && strings.HasPrefix(last, first+" ") {
 		return last
+	}
+	if isEastAsian(first) && isEastAsian(last) && unicode.In([]rune(last)[0], unicode.Han, unicode.Hangul) {
+		return last + first
 	}
 	return strings.Join(slices.DeleteFunc(parts[:], func(part string) bool { return part == "" }), " ")
 }

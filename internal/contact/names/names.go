@@ -1,6 +1,6 @@
 // Package names knows what other programs call the fields of a contact: the headings of their files, the
 // properties of their payloads and the questions of their forms, in English, German, French, Spanish, Italian,
-// Portuguese and Dutch.
+// Portuguese and Dutch, and the most usual ones in Chinese, Japanese and Korean.
 package names
 
 import (
@@ -382,6 +382,7 @@ var table, longest = func() (map[string]word, int) {
 	all, most := map[string]word{}, 0
 	for _, line := range vocabulary {
 		for text := range strings.FieldsSeq(line.texts) {
+			text = Fold(text) // a letter of Japanese or Korean may consist of several
 			all[text] = line.word
 			most = max(most, len(text))
 		}

@@ -56,6 +56,8 @@ func TestAll(t *testing.T) {
 		{"Vorname;Name;Straße", "firstName;lastName;"},
 		{"Name;Vorname", "lastName;firstName"},
 		{"Name;Nachname", "firstName;lastName"},
+		{"姓;名;会社名", "lastName;firstName;company"},
+		{"성;이름", "lastName;firstName"},
 		{"First name;Name;Organisation", "firstName;lastName;company"},
 		{"Name;Last name", "name;lastName"},
 		{"Nom;Prénom;Société", "lastName;firstName;company"},

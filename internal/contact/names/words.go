@@ -29,7 +29,7 @@ var totals = strings.Fields("total totals grandtotal subtotal sumtotal overallto
 	"totais totalgeral totales totaal eindtotaal")
 
 // vocabulary has the words by what they mean, a line for each language: English, German, French, Spanish, Italian,
-// Portuguese and Dutch.
+// Portuguese and Dutch, and the most usual ones in Chinese, Japanese and Korean.
 //
 //nolint:misspell // most words are not English
 var vocabulary = []struct {
@@ -135,6 +135,26 @@ var vocabulary = []struct {
 	{field(otherID), "codigodocliente numerodocliente"},
 	{field(otherID), "klantnummer klantnr klantcode relatienummer relatiecode debiteurnummer"},
 	{qualifier(otherID, Unqualified), "record crm system unique datensatz enregistrement registro"},
+
+	// Chinese, Japanese and Korean. A given name by itself is the whole one without a column of family names.
+	{field(email), "邮箱 邮箱地址 电子邮箱 电子邮箱地址 邮件 邮件地址 电子邮件 电子邮件地址 " +
+		"電郵 電郵地址 郵箱 電子郵箱 電子郵件 電子郵件地址 電子信箱 信箱"},
+	{field(email), "メール メールアドレス メアド eメール eメールアドレス 電子メール 電子メールアドレス emailアドレス mailアドレス"},
+	{field(email), "이메일 이메일주소 메일 메일주소 전자우편 전자메일"},
+	{field(phone), "电话 电话号码 联系电话 联系方式 固定电话 座机 電話號碼 聯絡電話 聯繫電話"},
+	{field(phone), "電話 電話番号 固定電話 固定電話番号 tel番号"},
+	{field(phone), "전화 전화번호 연락처 일반전화 유선전화"},
+	{ranked(phone, Mobile), "手机 手机号 手机号码 移动电话 手機 手機號 手機號碼 行動電話"},
+	{ranked(phone, Mobile), "携帯 携帯電話 携帯番号 携帯電話番号 携帯tel"},
+	{ranked(phone, Mobile), "휴대폰 휴대폰번호 휴대전화 휴대전화번호 핸드폰 핸드폰번호"},
+	{field(company), "公司 公司名 公司名称 企业 企业名称 单位 单位名称 工作单位 公司名稱 企業名稱"},
+	{field(company), "会社 会社名 企業 企業名 勤務先 勤務先名 法人名 御社名 貴社名"},
+	{field(company), "회사 회사명 회사이름 기업명 업체명 직장"},
+	{field(full), "姓名 联系人 联系人姓名 客户姓名 聯絡人 聯絡人姓名"},
+	{field(full), "氏名 ご氏名 お名前 フルネーム"},
+	{field(full), "성명 성함"},
+	{field(nom), "名 名前 이름"},
+	{field(last), "姓 姓氏 苗字 성 성씨"},
 
 	// People who are contacts.
 	{word{contactWord, every, Unqualified}, "contact kontakt contacto contatto contato"},
