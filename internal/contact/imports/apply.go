@@ -39,6 +39,7 @@ type page struct {
 // remark is what the reader of a file says about a row.
 type remark struct {
 	Refused string `json:"refused,omitempty"`
+	Skipped string `json:"skipped,omitempty"`
 	Warning string `json:"warning,omitempty"`
 }
 
@@ -81,8 +82,8 @@ func (p *page) parse(app core.App, i *Import) error {
 			return err
 		}
 		found := p.read[p.from-p.first+n]
-		if found.Refused != "" {
-			item.Wrong = fault.New(fault.ValidationFailed, found.Refused)
+		if reason := cmp.Or(found.Refused, found.Skipped); reason != "" {
+			item.Wrong = fault.New(fault.ValidationFailed, reason)
 		}
 		if found.Warning != "" {
 			warnings = append(warnings, sheet.Warning{Kind: sheet.LeftOut, Text: found.Warning})
@@ -198,7 +199,9 @@ func (i *Import) outcome(
 	}
 	for n, result := range results {
 		number := p.numbers[begun+n]
-		isSkipped := i.Skips(result)
+		found := p.read[p.from-p.first+begun+n]
+		isOther := found.Skipped != "" && found.Refused == ""
+		isSkipped := isOther || i.Skips(result)
 		if result.Wrong != nil && !isSkipped {
 			o.RowsRefused++
 			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
@@ -213,9 +216,14 @@ func (i *Import) outcome(
 				noted.texts = append(noted.texts, fmt.Sprintf("is the same contact as row %d", first))
 			}
 		}
-		if isSkipped {
+		switch {
+		case isOther:
 			o.RowsSkipped++
-		} else {
+			skipped := []sheet.Warning{{Kind: sheet.LeftOut, Text: found.Skipped}}
+			noted.texts = append(noted.texts, o.warn(number, skipped, false)...)
+		case isSkipped:
+			o.RowsSkipped++
+		default:
 			o.add(result.Status)
 			isNamed := result.Status == contact.Created && p.items[begun+n].New != nil
 			noted.texts = append(noted.texts, o.warn(number, p.notes[begun+n], isNamed)...)

@@ -87,6 +87,7 @@ type Import struct {
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
 
+	ofFile []sheet.Remark // whatever the mapping
 	styles []custom.Style // of the numbers and dates in the columns
 	cursor string         // the id of the last contact that an undo has looked at
 }
@@ -198,7 +199,8 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 			json.Unmarshal([]byte(styles), &i.styles), json.Unmarshal([]byte(encodings), &i.Encodings),
 			json.Unmarshal([]byte(findings), &i.Findings))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
-		i.Remarks = append(i.Remarks, i.Mapping.Remarks(i.Columns)...)
+		i.ofFile = slices.Clip(i.Remarks)
+		i.Remarks = append(i.ofFile, i.Mapping.Remarks(i.Columns)...)
 		if i.Status == Undoing || i.Status == Undone {
 			i.Undone = &undone
 		}
@@ -275,6 +277,7 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	if err != nil {
 		return err
 	}
+	i.Remarks = append(i.ofFile, choices.Mapping.Remarks(i.Columns)...)
 	isChecked := status == Running && i.Status == Checked && reflect.DeepEqual(choices, i.Choices)
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{Text: beginSQL, Args: []any{

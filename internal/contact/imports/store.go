@@ -242,8 +242,8 @@ func (s *storage) rows() error {
 		if err != nil {
 			return unreadable(s.ctx, err)
 		}
-		if row.Refused != "" || row.Warning != "" {
-			s.page.read[len(s.page.cells)] = remark{row.Refused, row.Warning}
+		if found := (remark{row.Refused, row.Skipped, row.Warning}); found != (remark{}) {
+			s.page.read[len(s.page.cells)] = found
 		}
 		s.page.cells, s.page.numbers = append(s.page.cells, row.Cells), append(s.page.numbers, row.Number)
 		for i, cell := range row.Cells {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime/quotedprintable"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,11 +146,41 @@ func (c card) cell(field string) string {
 		}
 		return ""
 	default:
+		if slices.Contains(offered, field) {
+			return c.offer(field)
+		}
 		if contact.FieldNamed(field) == nil { // white space can be a part of its value
 			return c.unescape(c.Value(property))
 		}
 		return c.text(property)
 	}
+}
+
+// offer returns what the card has in an offered property.
+func (c card) offer(name string) string {
+	switch name {
+	case "ADR":
+		parts := slices.DeleteFunc(c.components(name), func(part string) bool { return part == "" })
+		return strings.Join(parts, ", ")
+	case "BDAY", "ANNIVERSARY":
+		return dayOf(c.text(name))
+	}
+	return c.plain(c.PreferredValue(name))
+}
+
+// noYear is the year of a birthday without one, which address books of Apple write.
+const noYear = "1604"
+
+// basicDay finds a day without separators (ISO 8601, as vCard 4.0 has it), perhaps with a time behind it.
+var basicDay = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:T.*)?$`)
+
+// dayOf returns a day with separators, and one without a year as --10-04, which is not a date.
+func dayOf(text string) string {
+	text = basicDay.ReplaceAllString(text, "$1-$2-$3")
+	if day, found := strings.CutPrefix(text, noYear+"-"); found {
+		return "--" + day
+	}
+	return text
 }
 
 func (c card) name() string {

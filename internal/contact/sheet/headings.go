@@ -154,8 +154,5 @@ func (r *Reader) Sample() (rows [][]string, err error) {
 	for _, row := range r.ahead[:min(looked, len(r.ahead))] {
 		rows = append(rows, row.Cells)
 	}
-	if cards, ok := r.rows.(*cardRows); ok {
-		r.FileWarnings = append(r.FileWarnings, cards.warnings()...)
-	}
 	return rows, err
 }

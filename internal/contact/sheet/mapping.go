@@ -76,9 +76,13 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 		case target == "" && names.IsPerson(column) && !hasName(known, columns, meanings) && areNames(i, sample):
 			target = names.Name
 		}
+		offers := isOffered(columns, i)
+		if offers {
+			target = ownFieldOf(known, column)
+		}
 		switch {
 		case i == problems:
-		case target == "" && !slices.Contains(written, column):
+		case target == "" && !offers && !slices.Contains(written, column):
 			s.Unknown = append(s.Unknown, column)
 		case target == ID && !isExport && column != idProperty:
 		case !fits(target, i, sample):
@@ -92,6 +96,25 @@ func Suggest(app core.App, columns []string, sample [][]string) (*Suggestion, er
 	}
 	s.suggestAddresses(columns, sample)
 	return s, nil
+}
+
+// isOffered reports whether a column has an offered property of an address book.
+func isOffered(columns []string, at int) bool {
+	return columns[0] == idProperty && slices.Contains(offered, columns[at])
+}
+
+// ownFieldOf returns the field that an admin has added for an offered property, "" if there is none.
+func ownFieldOf(known []string, property string) string {
+	called := map[string]string{
+		"BDAY": "birthday birthdate dateOfBirth", "ADR": "address", "URL": "website homepage", "TITLE": "jobTitle",
+		"CATEGORIES": "tags", "NOTE": "notes",
+	}
+	for name := range strings.FieldsSeq(property + " " + called[property]) {
+		if target := calledLike(known, name); target != "" {
+			return target
+		}
+	}
+	return ""
 }
 
 // suggestAddresses makes the first unknown column of addresses the email, whatever its heading, if no column is it.
@@ -137,6 +160,10 @@ type Remark struct {
 // external ID, and which columns have the same target, in the order in which they count.
 func (m Mapping) Remarks(columns []string) (remarks []Remark) {
 	for i, column := range columns {
+		if m[i] == "" && isOffered(columns, i) {
+			remarks = append(remarks, Remark{IsWarning: true, Column: column,
+				Text: fmt.Sprintf("the property %s of the cards is not imported: map it to a field that you have added", column)})
+		}
 		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
 			remarks = append(remarks, Remark{Field: contact.ExternalID, Column: column, Text: fmt.Sprintf(
 				"the column %q has IDs of another system: map it to externalId to find the same contacts by it later", column,

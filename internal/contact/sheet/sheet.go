@@ -115,6 +115,7 @@ type Row struct {
 	Cells   []string // one for each column, with the white space around it
 	Number  int      // as a spreadsheet shows it: blank lines count
 	Refused string   // why it cannot be read, "" if it can
+	Skipped string   // why it is not of a contact, "" if it is
 	Warning string   // about cells that are left out, "" for none
 }
 
@@ -193,18 +194,23 @@ func (r *Reader) open(folder string, choice Choice) error {
 
 // openCards makes r read vCards. Refused ones are written as CSV.
 func (r *Reader) openCards(choice Choice) error {
-	hasOwn, err := r.from.contains(ownProperty)
-	if err != nil {
-		return err
-	}
 	text, err := r.text()
 	if err != nil {
 		return err
 	}
-	rows := newCardRows(text)
-	if rows.country = choice.Country; hasOwn {
-		rows.custom = choice.Custom
+	found, err := surveyCards(text)
+	if err != nil {
+		return err
 	}
+	if text, err = r.text(); err != nil {
+		return err
+	}
+	rows := newCardRows(text)
+	rows.country, rows.custom = choice.Country, found.offered
+	if found.hasOwn {
+		rows.custom = slices.Concat(choice.Custom, found.offered)
+	}
+	r.FileWarnings = append(r.FileWarnings, found.warnings()...)
 	r.Format, r.rows = CSV, rows
 	return r.findHeadings(choice, nil)
 }
@@ -285,7 +291,7 @@ func (r *Reader) read() (Row, error) {
 			continue
 		}
 		r.finish(&row)
-		if row.Refused != "" || len(withoutBlankEnd(row.Cells)) > 0 {
+		if row.Refused != "" || row.Skipped != "" || len(withoutBlankEnd(row.Cells)) > 0 {
 			return row, nil
 		}
 	}

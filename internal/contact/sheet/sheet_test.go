@@ -249,6 +249,7 @@ func testEscapes(t *testing.T, format sheet.Format) string {
 	cells := []string{
 		"=1+1", "+49301234", "-1", "@sum", "\tx", "\rx", "it's", "'quoted", "'s-Hertogenbosch", "a=b", "", "'=1", "''=1", "'''", "'", "=", "'=",
 		" = ", "\n", "\r\n", "\r\r\n", "a\r\nb\nc\r", "\r", ` "x" `, ",;\t|", "x;=1+1;", "\n=1", "＝1+1", "＋1", "'＝1", "\u2028 <&>\x00", "\ufeffx",
+		"00045", "'00045", "''00045", "'1990-05-17", "'90s Music", `="00123"`, `'="00123"`, `="a ""b"""`, `="A"&"B"`,
 	}
 	for _, cell := range cells {
 		if err := writer.Write([]string{cell, "x"}); err != nil {
@@ -270,12 +271,20 @@ func testEscapes(t *testing.T, format sheet.Format) string {
 	return out.String()
 }
 
-// A sheet that another program wrote keeps its apostrophes, but for those that it has in front of formulas.
-func TestForeignApostrophes(t *testing.T) {
+// What protects a cell from a spreadsheet is not a part of it: programs write ="00123" (JoshClose/CsvHelper#197), and
+// people type an apostrophe before digits. Apostrophes of names stay.
+func TestForeignProtection(t *testing.T) {
 	t.Parallel()
-	rows, err := readAll(t, "a,b,c\n'=1,'t Hoekje,''\n")
-	if err != nil || !reflect.DeepEqual(rows[1], []string{"=1", "'t Hoekje", "''"}) {
-		t.Errorf("got %q, %v", rows, err)
+	for cell, want := range map[string]string{
+		"'=1": "=1", "'t Hoekje": "'t Hoekje", "''": "''", "'s-Gravenhage": "'s-Gravenhage", "O'Brien": "O'Brien", "'": "'",
+		"'00045": "00045", "'+49 30 123": "+49 30 123", "'-5": "-5", "'@ann": "@ann", "'17.05.1990": "17.05.1990", "'12:30": "12:30",
+		"'90s Music": "'90s Music", "'68er": "'68er", "'00045'": "'00045'", "'00A45": "'00A45",
+		`"=""00123"""`: "00123", `"=""say """"hi"""" """`: `say "hi" `, `"=""A""&""B"""`: `="A"&"B"`, `"="""""`: "", "=00123": "=00123", `"="""`: `="`,
+	} {
+		rows, err := readAll(t, "a,b\n"+cell+",x\n")
+		if err != nil || rows[1][0] != want {
+			t.Errorf("%s is read as %q, not %q (%v)", cell, rows, want, err)
+		}
 	}
 }
 

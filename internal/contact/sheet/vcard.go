@@ -57,11 +57,12 @@ type cardRows struct {
 	in      *bufio.Reader
 	row     int      // that was read last
 	columns []string // nil before the row of headings
-	custom  []string // the custom fields that have columns
+	custom  []string // the custom fields, and the offered properties, that have columns
 	country string   // that the file comes from, "" if unknown
 	guessed string   // the encoding of quoted-printable values that do not name theirs, "" before the first one
 	ahead   string   // a line that was read, and belongs to the next card
-	unknown []string // the properties that no standard has, a few
+	coming  *string  // a line that was read, and begins the next property; nil for none
+	large   []string // the offered properties of the card that are left out
 }
 
 func newCardRows(text io.Reader) *cardRows {
@@ -81,18 +82,23 @@ func (r *cardRows) Read() (Row, error) {
 		r.columns = append(r.columns, r.custom...)
 		return Row{Cells: slices.Clone(r.columns)}, nil
 	}
+	r.large = nil
 	c, refused, err := r.card()
-	for r.row++; err == nil && c.isGroup(); r.row++ {
-		c, refused, err = r.card()
-	}
 	if err != nil {
 		return Row{}, err
 	}
-	cells := []string{c.text(idProperty)}
+	r.row++
+	row := Row{Number: r.row, Cells: []string{c.text(idProperty)}, Refused: refused}
 	for _, column := range r.columns[1:] {
-		cells = append(cells, protect(c.cell(column))) // from Reader.read
+		row.Cells = append(row.Cells, protect(c.cell(column))) // from Reader.read
 	}
-	return Row{Number: r.row, Cells: cells, Refused: refused}, nil
+	if c.isGroup() {
+		row.Skipped = "the card is that of a group, and not of a contact"
+	}
+	if len(r.large) > 0 {
+		row.Warning = strings.Join(r.large, ", ") + " left out: too long"
+	}
+	return row, nil
 }
 
 // card reads the next card, and why it is refused, "" if it is not. The error is io.EOF after the last one.
@@ -107,7 +113,7 @@ func (r *cardRows) card() (c card, refused string, err error) {
 	if propertyIn(line) != beginProperty {
 		refused, r.ahead = "the card has no line BEGIN:VCARD: add it", line
 	}
-	var lines strings.Builder
+	var lines, offers strings.Builder
 	for {
 		line, err := r.next()
 		switch {
@@ -117,9 +123,15 @@ func (r *cardRows) card() (c card, refused string, err error) {
 		case err != nil:
 			return card{}, "", err
 		case propertyIn(line) == endProperty && refused == "":
-			return parseCard(lines.String(), r.guess)
+			return parseCard(lines.String()+offers.String(), r.guess)
 		case propertyIn(line) == endProperty:
 			return card{}, refused, nil
+		case slices.Contains(offered, propertyIn(line)):
+			if offers.Len()+len(line) > maxCard {
+				r.large = append(r.large[:min(len(r.large), maxUnknown)], propertyIn(line))
+				continue
+			}
+			offers.WriteString(withNamedParameters(line) + "\n")
 		case lines.Len()+len(line) > maxCard:
 			refused = fmt.Sprintf("the card has more than %d KiB: shorten it", maxCard>>10)
 		default:
@@ -143,22 +155,68 @@ func (r *cardRows) next() (string, error) {
 		return line, nil
 	}
 	for {
-		line, err := r.line()
-		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-			return "", err
-		}
-		line = strings.TrimPrefix(line, mark) // where files were joined
-		name := propertyIn(line)
-		if isRead(name) {
-			return line, nil
-		}
-		if name == "" || len(r.unknown) == maxUnknown || strings.HasPrefix(name, "X-") || slices.Contains(standard, name) {
-			continue
-		}
-		if called := Cut(line[:strings.IndexAny(line, ":;")], maxShown); !slices.Contains(r.unknown, called) {
-			r.unknown = append(r.unknown, called)
+		line, err := r.property()
+		if err != nil || isRead(propertyIn(line)) {
+			return line, err
 		}
 	}
+}
+
+// minFolded is the length of a line in bytes from which a program may have broken it only because it was long.
+const minFolded = 70
+
+// property returns the next line, with the lines behind it that begin no property. These belong to its value, although
+// they do not begin with a space: some programs write line breaks, and break long lines, as they are.
+func (r *cardRows) property() (string, error) {
+	whole, err := r.nextLine()
+	if err != nil || !isProperty(whole) {
+		return whole, err
+	}
+	var text strings.Builder
+	text.WriteString(whole)
+	for last := len(whole); ; {
+		line, err := r.nextLine()
+		if errors.Is(err, io.EOF) {
+			return text.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if isProperty(line) {
+			r.coming = &line
+			return text.String(), nil
+		}
+		if line == "" || text.Len()+len(line) > maxCard {
+			continue
+		}
+		if last < minFolded {
+			text.WriteString(`\n`)
+		}
+		text.WriteString(line)
+		last = len(line)
+	}
+}
+
+// nextLine returns the next line. The error is io.EOF after the last one.
+func (r *cardRows) nextLine() (string, error) {
+	if r.coming != nil {
+		line := *r.coming
+		r.coming = nil
+		return line, nil
+	}
+	line, err := r.line()
+	if errors.Is(err, io.EOF) && line != "" {
+		err = nil
+	}
+	return strings.TrimPrefix(line, mark), err // where files were joined
+}
+
+// isProperty reports whether a line begins a property: a name, perhaps with parameters, and a colon.
+func isProperty(line string) bool {
+	end := strings.IndexAny(line, ":;")
+	return end > 0 && strings.Contains(line[end:], ":") && !strings.ContainsFunc(line[:end], func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-._", c))
+	})
 }
 
 // propertyIn returns the name of the property in a line, in capitals and without its group.
@@ -177,16 +235,57 @@ var standard = strings.Fields("SOURCE KIND XML FN N NICKNAME PHOTO BDAY ANNIVERS
 	"EXPERTISE HOBBY INTEREST " +
 	"ORG-DIRECTORY CONTACT-URI CREATED GRAMGENDER LANGUAGE PRONOUNS SOCIALPROFILE JSPROP")
 
+// offered are the properties that have columns where a file has them, for fields that an admin has added.
+var offered = strings.Fields("BDAY ANNIVERSARY GENDER ADR URL TITLE ROLE CATEGORIES NOTE")
+
+// cardSurvey is what an address book has, apart from the properties that each import reads.
+type cardSurvey struct {
+	hasOwn  bool     // whether this program has written some of its cards
+	offered []string // in their order
+	unknown []string // the properties that no standard has, a few
+}
+
+// surveyCards reads an address book to its end.
+func surveyCards(text io.Reader) (found cardSurvey, err error) {
+	has, rows := map[string]bool{}, newCardRows(text)
+	for {
+		line, err := rows.property()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return found, err
+		}
+		switch name := propertyIn(line); {
+		case strings.HasPrefix(name, ownProperty):
+			found.hasOwn = true
+		case slices.Contains(offered, name):
+			has[name] = true
+		case name == "" || len(found.unknown) == maxUnknown || strings.HasPrefix(name, "X-") || isRead(name) ||
+			slices.Contains(standard, name):
+		default:
+			called := Cut(line[:strings.IndexAny(line, ":;")], maxShown)
+			if !slices.Contains(found.unknown, called) {
+				found.unknown = append(found.unknown, called)
+			}
+		}
+	}
+	found.offered = slices.DeleteFunc(slices.Clone(offered), func(name string) bool { return !has[name] })
+	return found, nil
+}
+
 // warnings returns the warning about properties that no standard has, if any.
-func (r *cardRows) warnings() []string {
-	if len(r.unknown) == 0 {
+func (s *cardSurvey) warnings() []string {
+	if len(s.unknown) == 0 {
 		return nil
 	}
-	return []string{"properties that no standard of vCards has are left out: " + strings.Join(r.unknown, ", ")}
+	return []string{"properties that no standard of vCards has are left out: " + strings.Join(s.unknown, ", ")}
 }
 
 // isRead reports whether an import reads a property. Photographs are large.
-func isRead(name string) bool { return readProperties()[name] || strings.HasPrefix(name, ownProperty) }
+func isRead(name string) bool {
+	return readProperties()[name] || slices.Contains(offered, name) || strings.HasPrefix(name, ownProperty)
+}
 
 var readProperties = sync.OnceValue(func() map[string]bool {
 	read := map[string]bool{beginProperty: true, endProperty: true, vcard.FieldName: true, vcard.FieldProductID: true,

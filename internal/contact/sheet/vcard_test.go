@@ -3,9 +3,11 @@ package sheet_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/core"
 	"golang.org/x/text/encoding/unicode"
 
 	"contactbase/internal/contact"
@@ -88,11 +90,13 @@ func TestCards(t *testing.T) {
 		"escapes": {
 			card(`N:Reed\;;Ann\, B\\C;D`, `ORG:A\; B\, C;Sales`, `UID:a\:b\nc`), map[string]string{"name": `Ann, B\C D Reed;`, "company": "A; B, C", "externalId": "a:b\nc"},
 		},
-		"ours":            {card("PRODID:-//Contactbase//Contacts//EN", "X-CONTACTBASE-ID:abc", "FN:a@example.com", "N:;;;;", "EMAIL:a@example.com"), map[string]string{"X-CONTACTBASE-ID": "abc", "email": "a@example.com"}},
-		"photographs":     {card("FN:A", "PHOTO;ENCODING=b:"+strings.Repeat("AAAA", 50_000), "EMAIL:a@example.com"), map[string]string{"name": "A", "email": "a@example.com"}},
-		"nearly too long": {card("FN:"+strings.Repeat("a", 65_000), "NOTE:"+large(5_000)), map[string]string{"name": strings.Repeat("a", 65_000)}},
-		"one long line":   {card("FN:" + large(65_600)), map[string]string{"refused": "the card has more than 64 KiB: shorten it"}},
-		"many lines":      {card(strings.Repeat("EMAIL:a@example.com\r\n", 4_000) + "FN:A"), map[string]string{"refused": "the card has more than 64 KiB: shorten it"}},
+		"ours":        {card("PRODID:-//Contactbase//Contacts//EN", "X-CONTACTBASE-ID:abc", "FN:a@example.com", "N:;;;;", "EMAIL:a@example.com"), map[string]string{"X-CONTACTBASE-ID": "abc", "email": "a@example.com"}},
+		"photographs": {card("FN:A", "PHOTO;ENCODING=b:"+strings.Repeat("AAAA", 50_000), "EMAIL:a@example.com"), map[string]string{"name": "A", "email": "a@example.com"}},
+		"nearly too long": {
+			card("FN:"+strings.Repeat("a", 65_000), "NOTE:"+large(5_000)), map[string]string{"name": strings.Repeat("a", 65_000), "NOTE": large(5_000)},
+		},
+		"one long line": {card("FN:" + large(65_600)), map[string]string{"refused": "the card has more than 64 KiB: shorten it"}},
+		"many lines":    {card(strings.Repeat("EMAIL:a@example.com\r\n", 4_000) + "FN:A"), map[string]string{"refused": "the card has more than 64 KiB: shorten it"}},
 	} {
 		for _, text := range []string{c.text + card("FN:Next"), encode(t, c.text+card("FN:Next"), unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder())} {
 			got := readCards(t, text)
@@ -103,7 +107,70 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// The card of a group is not that of a contact, unless it has an address. Its number counts.
+// A line that begins no property belongs to the value before it, as Google and others write line breaks: see
+// Kozea/Radicale#1986. Those of photographs are not read.
+func TestBrokenLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[string]string{
+		card("FN:Gábor Béla", "", "Szabó-Gyöngyösi", "EMAIL:g@example.com"):  {"name": "Gábor Béla\nSzabó-Gyöngyösi", "email": "g@example.com"},
+		card("N;QUOTED-PRINTABLE:Szab=C3=B3;G=C3=A1bor", "B=C3=A9la", "X:1"): {"name": "Gábor\nBéla Szabó"},
+		card("EMAIL:"+large(64)+"@exam", "ple.com", "FN:A"):                  {"email": large(64) + "@example.com", "name": "A"},
+		card("FN:A", "NOTE:see", "the list; it is long", "Szabó: yes"):       {"name": "A", "NOTE": "see\nthe list; it is long\nSzabó: yes"},
+		card("FN:A", "PHOTO;ENCODING=BASE64:AAEC", "EMAIL+jp6", "TELtrq+w"):  {"name": "A"},
+		card("FN:A", "ORG:B") + "between cards\n":                            {"name": "A", "company": "B"},
+	} {
+		if got := readCards(t, text+card("FN:Next")); len(got) != 2 || !reflect.DeepEqual(got[0], want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Properties that are no field of every contact have columns where a file has them, which fields of an admin can take.
+// A long one does not cost the card. Apple writes 1604 for a birthday without a year (nextcloud/contacts#3645).
+func TestOfferedProperties(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.AddFields(t, app, &core.TextField{Name: "birthday"}, &core.TextField{Name: "note"}, &core.TextField{Name: "notes"}, &core.TextField{Name: "website"})
+	text := card("FN:A", "BDAY;VALUE=date:1604-10-04", "ADR;TYPE=HOME:;;Musterstr. 1;Musterstadt;;11234;", "URL:https://second.example", "URL;PREF=1:https://a.example",
+		"NOTE:"+large(maxNote), "NOTE:short") + card("FN:B", "BDAY:19900517T000000Z", `CATEGORIES:a,b`)
+	reader, rows, err := read(t, text, sheet.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || rows[0].Warning != "NOTE left out: too long" || rows[1].Warning != "" {
+		t.Fatalf("got %+v", rows)
+	}
+	s, err := sheet.Suggest(app, reader.Columns, nil)
+	if err != nil || len(s.Unknown) > 0 {
+		t.Fatalf("unknown: %+v (%v)", s, err)
+	}
+	got := map[string]string{}
+	for i, column := range reader.Columns {
+		if column == strings.ToUpper(column) && i > 0 {
+			got[column] = s.Mapping[i] + " " + rows[0].Cells[i] + " " + rows[1].Cells[i]
+		}
+	}
+	want := map[string]string{
+		"BDAY": "birthday --10-04 1990-05-17", "ADR": " Musterstr. 1, Musterstadt, 11234 ", "URL": "website https://a.example ", "CATEGORIES": "  a,b", "NOTE": "note short ",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var remarks []string
+	for _, remark := range s.Mapping.Remarks(reader.Columns) {
+		if remark.IsWarning {
+			remarks = append(remarks, remark.Column)
+		}
+	}
+	if !slices.Equal(remarks, []string{"ADR", "CATEGORIES"}) {
+		t.Errorf("the remarks are about %q", remarks)
+	}
+}
+
+// maxNote is more than a card may have.
+const maxNote = 66_000
+
+// The card of a group is skipped, unless it has an address. Its number counts.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	text := card("FN:Ann") + card("KIND:group", "FN:Board", "MEMBER:urn:uuid:1") + card("FN:Friends", "X-ADDRESSBOOKSERVER-KIND:Group") +
@@ -111,9 +178,9 @@ func TestGroups(t *testing.T) {
 	_, rows, err := read(t, text, sheet.Choice{})
 	var got []string
 	for _, row := range rows {
-		got = append(got, fmt.Sprint(row.Number, row.Cells[1], row.Refused))
+		got = append(got, fmt.Sprint(row.Number, row.Cells[1], row.Refused, row.Skipped != ""))
 	}
-	if want := []string{"1Ann", "4Sales", "5Reed Ltd"}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []string{"1Annfalse", "2Boardtrue", "3Friendstrue", "4Salesfalse", "5Reed Ltdfalse", "6Lasttrue"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q (%v), want %q", got, err, want)
 	}
 }

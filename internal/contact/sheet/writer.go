@@ -20,10 +20,10 @@ const mark = "\uFEFF"
 // also skips a line feed, and knows full-width signs.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula
-// with apostrophes of its own. It doubles a carriage return at the end of a line, because encoding/csv drops one.
+// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before what unescape
+// would change. It doubles a carriage return at the end of a line, because encoding/csv drops one.
 func escape(cell string) string {
-	if isFormula(strings.TrimLeft(cell, "'")) && !isNumber(cell) {
+	if isFormula(cell) && !isNumber(cell) || unescape(cell) != cell {
 		cell = "'" + cell
 	}
 	return strings.ReplaceAll(cell, "\r\n", "\r\r\n")
@@ -35,13 +35,28 @@ func isNumber(cell string) bool {
 	return isSigned && strings.Trim(digits, "0123456789") == ""
 }
 
-// unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It keeps any other
-// apostrophe: many names begin with one.
+// unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It also returns the text that
+// people and programs protect from a spreadsheet, which would make a number or a date of it: that of '00045 and
+// ="00123". It keeps any other apostrophe: many names begin with one, and '90s Music is a company.
 func unescape(cell string) string {
-	if bare, quoted := strings.CutPrefix(cell, "'"); quoted && isFormula(strings.TrimLeft(bare, "'")) {
-		return bare
+	if bare, quoted := strings.CutPrefix(cell, "'"); quoted {
+		if text := strings.TrimLeft(bare, "'"); isFormula(text) || isNumeric(text) {
+			return bare
+		}
+		return cell
+	}
+	inner, isFormula := strings.CutPrefix(cell, `="`)
+	inner, isWhole := strings.CutSuffix(inner, `"`)
+	if text := strings.ReplaceAll(inner, `""`, ""); isFormula && isWhole && !strings.Contains(text, `"`) {
+		return strings.ReplaceAll(inner, `""`, `"`)
 	}
 	return cell
+}
+
+// isNumeric reports whether a spreadsheet could take a cell for a number, a date or a time: it has digits, and nothing
+// else but what stands between them.
+func isNumeric(cell string) bool {
+	return strings.Trim(cell, "0123456789.,:/- ") == "" && strings.ContainsAny(cell, "0123456789")
 }
 
 func isFormula(cell string) bool {
