@@ -3,6 +3,7 @@
 package charset
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding"
@@ -31,6 +32,12 @@ func Named(label string) (found encoding.Encoding, name string, ok bool) {
 	}
 	name, err = htmlindex.Name(found)
 	return found, name, err == nil && name != "x-user-defined"
+}
+
+// IsUTF8 reports whether a label names an encoding whose texts are valid UTF-8, in any spelling. It is true for none.
+func IsUTF8(label string) bool {
+	label = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), "-", "")
+	return slices.Contains([]string{"", "utf8", "usascii", "ascii"}, strings.ReplaceAll(label, "_", ""))
 }
 
 // decode returns a text of the named encoding, with U+FFFD for bytes that it does not have.

@@ -3,6 +3,7 @@ package payload
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -15,7 +16,8 @@ import (
 //   - a list of questions: [{"label": "Your email", "type": "INPUT_EMAIL", "value": "…"}]
 //   - what Typeform sends: {"definition": {"fields": […]}, "answers": […]}
 //
-// An answer may be a list, whose first text counts, or an object with the text, see valueOf.
+// An answer may be an object with the text, see valueOf, or a list: its first text counts for a field of a contact, and
+// all of them for an admin's field.
 type answer string
 
 func (a answer) find(w *work, v any, rest chain) (any, bool) {
@@ -131,19 +133,34 @@ func (f *filledForm) readList(w *work, list []any) bool {
 	return true
 }
 
-// chosen returns the text of the first chosen option. Tally sends the IDs of the chosen ones.
+// chosen returns an answer with the texts of the chosen options in place of their IDs, which Tally sends: one, or a list.
 func chosen(w *work, options []any, value any) any {
-	list, _ := value.([]any)
+	texts := map[string]string{}
 	for _, el := range options {
 		option, _ := el.(map[string]any)
 		if !w.spend(1) {
 			return nil
 		}
-		if len(list) > 0 && option["id"] == list[0] && firstText(option["id"]) != "" {
-			return option["text"]
-		}
+		texts[firstText(option["id"])] = firstText(option["text"], option["label"], option["name"])
 	}
-	return value
+	textOf := func(v any) any {
+		if id := firstText(v); id != "" && texts[id] != "" {
+			return texts[id]
+		}
+		return v
+	}
+	list, isList := value.([]any)
+	if !isList {
+		return textOf(value)
+	}
+	if !w.spend(len(list)) {
+		return nil
+	}
+	chosen := make([]any, len(list))
+	for i, el := range list {
+		chosen[i] = textOf(el)
+	}
+	return chosen
 }
 
 // readTypeform joins the answers with the titles of their questions, or with their references if only
@@ -282,14 +299,22 @@ func askedNote(labels []string) string {
 func answerText(field string, v any) string {
 	switch v := v.(type) {
 	case []any:
+		var texts []string
 		for _, el := range v {
 			if text, _ := scalar(el); text != nil {
-				return text.(string)
+				texts = append(texts, text.(string))
 			}
 		}
+		if len(texts) > 1 && (isField(field) || names.IsHalf(field)) {
+			return texts[0]
+		}
+		return strings.Join(texts, ", ")
 	case map[string]any:
 		if text, _ := valueOf(field, v); text != nil {
 			return text.(string)
+		}
+		if labels, ok := v["labels"].([]any); ok { // of several choices at Typeform, beside which there may be another
+			return answerText(field, append(slices.Clip(labels), v["other"]))
 		}
 		return answerText(field, v["label"])
 	case string, json.Number:

@@ -61,6 +61,14 @@ func TestAnswer(t *testing.T) {
 		{"@answer:name", `[{"label":"Pet","type":"name","value":"Rex"}]`, "missing"},
 		{"@answer:name", `{"Name":"Ada","Surname":"King"}`, "Ada King"},
 		{"@answer:name", `{"Your name":"Ada King","Your surname":"King"}`, "Ada King"},
+
+		// The texts of options, for which Tally sends one ID or several, and all that are chosen.
+		{"@answer:plan", `[{"label":"Plan","value":"i1","options":[{"id":"i0","text":"Silver"},{"id":"i1","text":"Gold"}]}]`, "Gold"},
+		{"@answer:plan", `[{"label":"Plan","value":"Other","options":[{"id":"i1","text":"Gold"},{"text":"no ID"}]}]`, "Other"},
+		{"@answer:topics", `[{"label":"Topics","value":["i2","i1","mine"],"options":[{"id":"i1","text":"API"},{"id":"i2","label":"Imports"}]}]`, "Imports, API, mine"},
+		{"@answer:topics", `{"Topics":["API","Imports"]}`, "API, Imports"},
+		{"@answer:topics", `{"answers":[{"type":"choices","choices":{"labels":["API","Imports"],"other":"Hooks"},"field":{"ref":"topics"}}]}`, "API, Imports, Hooks"},
+		{"@answer:company", `{"Company":["Acme","Globex"]}`, "Acme"},
 	} {
 		root, err := parseJSON([]byte(c.body))
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
 	"contactbase/internal/contact/written"
@@ -161,6 +161,11 @@ func Decode(contentType string, body []byte, m *Mapping, fields ...Own) (Payload
 	if err != nil {
 		return Payload{}, err
 	}
+	if isCheck(d.root) {
+		p := Nothing()
+		p.Kept = d.kept
+		return p, nil
+	}
 	var p Payload
 	root := d.root
 	if m = m.byTopic(contentType); m != nil {
@@ -274,7 +279,7 @@ func parse(contentType string, body []byte) (root any, files []string, err error
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) && strings.TrimSpace(contentType) != "" {
 		return nil, nil, unsupported()
 	}
-	if cs := params["charset"]; cs != "" && !slices.Contains(utf8Names, strings.ToLower(cs)) {
+	if cs := params["charset"]; !charset.IsUTF8(cs) {
 		return nil, nil, fault.New(fault.UnsupportedMediaType,
 			fmt.Sprintf("The body must be in UTF-8; Content-Type names the charset %.40q.", cs))
 	}
@@ -295,9 +300,6 @@ func parse(contentType string, body []byte) (root any, files []string, err error
 	}
 	return root, files, err
 }
-
-// utf8Names are the charsets whose texts are valid UTF-8.
-var utf8Names = []string{"utf-8", "utf8", "us-ascii"}
 
 // isText reports whether a body of this type may be JSON: many senders send it as text, or without a type.
 func isText(media string) bool { return media == "" || strings.HasPrefix(media, "text/") }
@@ -325,6 +327,17 @@ func IsEmpty(err error) bool { return errors.Is(err, errEmptyBody) || errors.Is(
 // Nothing returns the payload of a request with nothing to read, which is ignored.
 func Nothing() Payload {
 	return Payload{Items: []Item{{Action: contact.Upsert, Ignored: true, Warnings: []string{"the request is empty"}}}}
+}
+
+// isCheck reports whether the body has only an empty list as a text, by which Mandrill tries an address.
+func isCheck(root any) bool {
+	form, _ := root.(map[string]any)
+	for _, value := range form {
+		text, _ := value.(string)
+		inner, found := strings.CutPrefix(strings.TrimSpace(text), "[")
+		return len(form) == 1 && found && strings.TrimSpace(inner) == "]"
+	}
+	return false
 }
 
 func notUTF8() error {

@@ -354,6 +354,52 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// A form in another encoding is read by the one that it names: PayPal's in "charset", a browser's in "_charset_", and
+// those of SendGrid's parts in "charsets" (anymail/django-anymail#187). Without a name, or by a wrong one, it is refused.
+func TestFormsNameTheirEncoding(t *testing.T) {
+	t.Parallel()
+	part := func(name, value string) string {
+		return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n"
+	}
+	for _, c := range []struct{ what, contentType, body, want string }{
+		{"PayPal", asForm, "first_name=Jos%E9&charset=windows-1252&last_name=Mu%F1oz", "José Muñoz"},
+		{"a browser", asForm, "_charset_=ISO-8859-2&first_name=%A3ucja", "Łucja"},
+		{"Japanese", asForm, "charset=Shift_JIS&name=%8ER%93c", "山田"},
+		{"already UTF-8", asForm, "charset=windows-1252&name=Jos%C3%A9", "José"},
+		{"no encoding", asForm, "name=Jos%E9", ""},
+		{"an unknown one", asForm, "name=Jos%E9&charset=klingon", ""},
+		{"a wrong one", asForm, "name=Jos%E9&charset=UTF-8", ""},
+		{"without this letter", asForm, "name=%81%00&charset=Shift_JIS", ""},
+		{"SendGrid", "multipart/form-data; boundary=b", part("name", "José") + part("text", "Gr\xfc\xdfe") + part("charsets", `{"name":"UTF-8","text":"iso-8859-1"}`) + "--b--", "José"},
+		{"another part", "multipart/form-data; boundary=b", part("name", "Jos\xe9") + part("charsets", `{"name":"UTF-8","text":"iso-8859-1"}`) + "--b--", ""},
+		{"not JSON", "multipart/form-data; boundary=b", part("name", "Jos\xe9") + part("charsets", `x`) + "--b--", ""},
+	} {
+		p, err := Decode(c.contentType, []byte(c.body+"&email=a%40example.com"), nil)
+		if c.want == "" {
+			if codeOf(err) != fault.InvalidJSON {
+				t.Errorf("%s: got %+v (%v)", c.what, p, err)
+			}
+			continue
+		}
+		if err != nil || p.Items[0].Fields[fieldName] != c.want {
+			t.Errorf("%s: got %+v (%v)", c.what, p.Items, err)
+		}
+	}
+}
+
+// Mandrill tries a new address with an empty list in a form (symfony/symfony#63468).
+func TestCheckOfAnAddress(t *testing.T) {
+	t.Parallel()
+	for body, isCheck := range map[string]bool{
+		"mandrill_events=%5B%5D": true, "mandrill_events=[+]": true, "x=[1]": false, "x=[]&y=1": false, "x=[": false, "x=]": false, "x=%5B%5B%5D": false,
+	} {
+		p, err := Decode(asForm, []byte(body), nil)
+		if err != nil || len(p.Items) != 1 || p.Items[0].Ignored != isCheck || string(p.Kept.Body) != body {
+			t.Errorf("%s: got %+v (%v)", body, p, err)
+		}
+	}
+}
+
 func TestMultipartIsReadAsAForm(t *testing.T) {
 	t.Parallel()
 	part := func(name, value string) string {

@@ -2,6 +2,8 @@ package payload
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/fault"
 )
 
@@ -27,22 +30,23 @@ func parseURLEncoded(body []byte) (any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, errEmptyBody
 	}
-	f := newForm()
-	for pair := range strings.SplitSeq(strings.TrimSpace(string(body)), "&") {
-		if pair == "" {
+	var pairs []pair
+	for part := range strings.SplitSeq(strings.TrimSpace(string(body)), "&") {
+		if part == "" {
 			continue
 		}
-		rawName, rawValue, _ := strings.Cut(pair, "=")
+		if len(pairs) == maxFormPairs {
+			return nil, tooManyPairs()
+		}
+		rawName, rawValue, _ := strings.Cut(part, "=")
 		name, err1 := url.QueryUnescape(rawName)
 		value, err2 := url.QueryUnescape(rawValue)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, fault.New(fault.InvalidJSON, "The form is malformed: a % must be followed by two hexadecimal digits.")
 		}
-		if err := f.add(name, value); err != nil {
-			return nil, err
-		}
+		pairs = append(pairs, pair{name, value})
 	}
-	return f.tree(), nil
+	return formOf(pairs)
 }
 
 // parseMultipart reads multipart/form-data (RFC 7578). It skips files, and returns their names.
@@ -53,7 +57,7 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 	if boundary == "" {
 		return nil, nil, fault.New(fault.InvalidJSON, "The multipart form has no boundary. Add it to Content-Type.")
 	}
-	f := newForm()
+	var pairs []pair
 	var files []string
 	r := multipart.NewReader(bytes.NewReader(body), boundary)
 	for parts := 0; ; parts++ {
@@ -64,10 +68,10 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 		if err != nil || parts >= maxFormPairs {
 			return nil, nil, malformedMultipart()
 		}
-		if !utf8.ValidString(part.FormName()) {
-			return nil, nil, notUTF8()
-		}
 		if part.FileName() != "" {
+			if !utf8.ValidString(part.FormName()) {
+				return nil, nil, notUTF8()
+			}
 			files = append(files, part.FormName())
 			continue
 		}
@@ -75,11 +79,62 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 		if err != nil {
 			return nil, nil, malformedMultipart()
 		}
-		if err := f.add(part.FormName(), string(value)); err != nil {
-			return nil, nil, err
+		pairs = append(pairs, pair{part.FormName(), string(value)})
+	}
+	root, err := formOf(pairs)
+	return root, files, err
+}
+
+// pair is a value of a form.
+type pair struct{ name, value string }
+
+// formOf returns the values of a form by their names' brackets.
+func formOf(pairs []pair) (any, error) {
+	if !decodeTexts(pairs) {
+		return nil, notUTF8()
+	}
+	f := newForm()
+	for _, p := range pairs {
+		if err := f.add(p.name, p.value); err != nil {
+			return nil, err
 		}
 	}
-	return f.tree(), files, nil
+	return f.tree(), nil
+}
+
+// decodeTexts makes the texts of a form that is not UTF-8 so, by the encodings that its own values name: for all texts
+// in HTML's _charset_ or PayPal's charset, and for each in SendGrid's charsets, as JSON. It reports whether it can.
+func decodeTexts(pairs []pair) bool {
+	valid := func(p pair) bool { return utf8.ValidString(p.name) && utf8.ValidString(p.value) }
+	if !slices.ContainsFunc(pairs, func(p pair) bool { return !valid(p) }) {
+		return true
+	}
+	common, each := "", map[string]string{}
+	for _, p := range pairs {
+		switch p.name {
+		case "_charset_", "charset":
+			common = p.value
+		case "charsets":
+			_ = json.Unmarshal([]byte(p.value), &each) // otherwise, it is a value like any other
+		}
+	}
+	for i := range pairs {
+		p := &pairs[i]
+		for _, text := range []*string{&p.name, &p.value} {
+			label := cmp.Or(each[p.name], common)
+			if encoding, _, ok := charset.Named(label); ok && !charset.IsUTF8(label) {
+				*text, _ = encoding.NewDecoder().String(*text)
+			}
+		}
+		if !valid(*p) || strings.ContainsRune(p.name+p.value, utf8.RuneError) {
+			return false
+		}
+	}
+	return true
+}
+
+func tooManyPairs() error {
+	return fault.New(fault.PayloadTooLarge, "A form can have at most "+strconv.Itoa(maxFormPairs)+" values.")
 }
 
 func malformedMultipart() error {
@@ -94,22 +149,13 @@ type node struct {
 	appended int // the number for the next "[]"
 }
 
-type form struct {
-	root  *node
-	pairs int
-}
+type form struct{ root *node }
 
 func newForm() *form { return &form{root: &node{children: map[string]*node{}}} }
 
 // add stores a pair under its name's brackets. It omits a pair without a value: browsers send every input, and a
 // blank one must not clear a contact's field.
 func (f *form) add(name, value string) error {
-	if f.pairs++; f.pairs > maxFormPairs {
-		return fault.New(fault.PayloadTooLarge, "A form can have at most "+strconv.Itoa(maxFormPairs)+" values.")
-	}
-	if !utf8.ValidString(name) || !utf8.ValidString(value) {
-		return notUTF8()
-	}
 	if name == "" || strings.TrimSpace(value) == "" {
 		return nil
 	}
