@@ -56,7 +56,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 
 // readBatch reads the body of a batch and counts its items. With an error, the batch counts as one request.
 func readBatch(e *core.RequestEvent) (items int, raw []byte, err error) {
-	if err := envelope.CheckJSON(e.Request.Header.Get("Content-Type")); err != nil {
+	if err := envelope.CheckJSON(e); err != nil {
 		return 0, nil, err
 	}
 	if raw, err = envelope.ReadBody(e, maxBatchBody); err != nil {

@@ -3,9 +3,7 @@ package routes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -111,10 +109,8 @@ type posted struct {
 
 func readPosted(e *core.RequestEvent) ([]byte, error) {
 	raw, err := envelope.ReadBody(e, payload.MaxBody)
-	encoding := strings.Join(e.Request.Header.Values("Content-Encoding"), ", ")
-	if err == nil && encoding != "" && !strings.EqualFold(encoding, "identity") {
-		err = fault.New(fault.UnsupportedMediaType,
-			fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
+	if err == nil {
+		err = envelope.CheckEncoding(e)
 	}
 	return raw, err
 }

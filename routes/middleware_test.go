@@ -215,6 +215,11 @@ func TestErrorsOfTheRouter(t *testing.T) {
 		{"POST", "/api/integrations/webhooks/x/ping", "", nil, 401, "unauthorized", ""},
 		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type", ""},
 		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", "application/json; charset=latin1"}, 415, "unsupported_media_type", ""},
+		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", "application/json; charset=utf8"}, 201, "", ""},
+		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", `application/json;charset="UTF_8"`}, 201, "", ""},
+		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Encoding", "gzip"}, 415, "unsupported_media_type", ""},
+		{"POST", contactsPath + "/batch", `{"items":[]}`, []string{"Content-Encoding", "br"}, 415, "unsupported_media_type", ""},
+		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Encoding", "identity"}, 201, "", ""},
 		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", ""}, 415, "unsupported_media_type", ""},
 		{"POST", contactsPath, `{"name":"A"}`, []string{"Content-Type", "application/vnd.x+json; charset=UTF-8"}, 201, "", ""},
 		{"POST", contactsPath, `{"name":"` + strings.Repeat("a", 64<<10) + `"}`, nil, 413, "payload_too_large", ""},
@@ -228,6 +233,9 @@ func TestErrorsOfTheRouter(t *testing.T) {
 		}
 		if answer.Header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: no X-Request-Id", what)
+		}
+		if coded := strings.Contains(string(answer.Body), "Content-Encoding"); coded != (answer.Header.Get("Accept-Encoding") == "identity") {
+			t.Errorf("%s: %s accepts %q", what, answer.Body, answer.Header.Get("Accept-Encoding"))
 		}
 		for name := range answer.Header {
 			if strings.HasPrefix(name, "Access-Control-") {

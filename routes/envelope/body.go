@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/body"
+	"contactbase/internal/charset"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -42,7 +44,7 @@ func ReadError(cause error) error {
 
 // ReadJSON reads a body that is one JSON object. Numbers stay json.Number.
 func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]any, _ error) {
-	if err := CheckJSON(e.Request.Header.Get("Content-Type")); err != nil {
+	if err := CheckJSON(e); err != nil {
 		return nil, nil, err
 	}
 	raw, err := ReadBody(e, limit)
@@ -88,15 +90,28 @@ func ReadProperties(object map[string]any, known ...Property) fault.Fields {
 	return faults
 }
 
-// CheckJSON returns an error unless the content type is JSON in UTF-8.
-func CheckJSON(contentType string) error {
-	mediaType, params, err := mime.ParseMediaType(contentType)
-	isJSON := mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
-	charset := params["charset"]
-	if err != nil || !isJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
+// CheckJSON returns an error unless the request declares JSON in UTF-8, without compression.
+func CheckJSON(e *core.RequestEvent) error {
+	mediaType, params, err := mime.ParseMediaType(e.Request.Header.Get("Content-Type"))
+	switch isJSON := mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"); {
+	case err != nil || !isJSON:
 		return fault.New(fault.UnsupportedMediaType, "Send the body as JSON in UTF-8, with Content-Type: application/json.")
+	case !charset.IsUTF8(params["charset"]):
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf(
+			"The charset %.40q is not supported. Send the body as JSON in UTF-8.", params["charset"]))
 	}
-	return nil
+	return CheckEncoding(e)
+}
+
+// CheckEncoding returns an error if the body is compressed. The response says what is accepted (RFC 9110, 15.5.16).
+func CheckEncoding(e *core.RequestEvent) error {
+	encoding := strings.Join(e.Request.Header.Values("Content-Encoding"), ", ")
+	if encoding == "" || strings.EqualFold(encoding, "identity") {
+		return nil
+	}
+	e.Response.Header().Set("Accept-Encoding", "identity")
+	return fault.New(fault.UnsupportedMediaType,
+		fmt.Sprintf("The Content-Encoding %.40q is not supported. Send the body without compression.", encoding))
 }
 
 // DecodeObject decodes a body that is one JSON object. Numbers stay json.Number.

@@ -243,7 +243,7 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	if e.Request.ContentLength == 0 {
 		return nil
 	}
-	if err := envelope.CheckJSON(e.Request.Header.Get("Content-Type")); err != nil {
+	if err := envelope.CheckJSON(e); err != nil {
 		return err
 	}
 	raw, err := envelope.ReadBody(e, maxAdminBody)

@@ -42,7 +42,7 @@ const (
 func (s *server) storeImport(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
 	source, err := sourceOf(values)
-	if err != nil {
+	if err = cmp.Or(err, envelope.CheckEncoding(e)); err != nil {
 		return err
 	}
 	tenantID := values.Get("tenant")

@@ -4716,7 +4716,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unsupported_media_type`: the body is not declared as JSON. Set `Content-Type: application/json`. */
+        /** @description `unsupported_media_type`: the body is not declared as JSON in UTF-8, or is compressed. Set `Content-Type: application/json`. */
         ContactMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5181,7 +5181,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unsupported_media_type`: the body is not declared as JSON. */
+        /** @description `unsupported_media_type`: the body is not declared as JSON in UTF-8, or is compressed. */
         AdminMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
