@@ -26,6 +26,10 @@ func TestExplainListen(t *testing.T) {
 		!strings.Contains(got, "--https") {
 		t.Errorf("a low port: %s", got)
 	}
+	_, wrong := net.Listen("tcp", "::1:8090")
+	if got := cmd.ExplainListen(wrong, "--http"); !strings.HasSuffix(got.Error(), "in square brackets: --http [::1]:8090") {
+		t.Errorf("an IPv6 address: %v", got)
+	}
 	if got := of(syscall.EADDRINUSE); strings.Contains(got, "setcap") || !strings.HasSuffix(got, "choose another address with --https") {
 		t.Errorf("a port in use: %s", got)
 	}

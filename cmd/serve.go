@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	pbcmd "github.com/pocketbase/pocketbase/cmd"
@@ -33,6 +34,7 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(cont
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, by default on 127.0.0.1:8090"
 	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
+	command.PersistentFlags().Lookup("origins").Usage = "origins whose pages may call PocketBase's API; /api/ext/v1 allows none"
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
 		s := &served{out: command.OutOrStdout(), flag: "--http"}
@@ -114,6 +116,12 @@ func (s *served) listen(e *core.ServeEvent) error {
 
 // ExplainListen says what to do about an address that cannot be listened on. The flag is the one that sets it.
 func ExplainListen(err error, flag string) error {
+	if listen, ok := errors.AsType[*net.AddrError](err); ok {
+		if at := strings.LastIndexByte(listen.Addr, ':'); at > 0 && net.ParseIP(listen.Addr[:at]) != nil {
+			return fmt.Errorf("%w; put an IPv6 address in square brackets: %s [%s]%s",
+				err, flag, listen.Addr[:at], listen.Addr[at:])
+		}
+	}
 	if !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w; choose another address with %s", err, flag)
 	}

@@ -34,6 +34,9 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"see --help", []string{"nonsense"}},
 		{"nonsense", []string{"--nonsense"}},
+		{"unknown command \"import\"; did you mean contactbase contact import or contactbase tenant import?", []string{"import", "--help"}},
+		{"did you mean contactbase tenant?", []string{"tenat", "list"}},
+		{"put an IPv6 address in square brackets: --http [::1]:8090", []string{"serve", "--http", "::1:8090"}},
 		{"see contactbase tenant --help", []string{"tenant", "nonsense"}},
 		{"nonsense", []string{"tenant", "create", "A", "--nonsense"}},
 		{"nonsense", []string{"serve", "--nonsense"}},
@@ -47,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		{"nobody", []string{"key", "create", "nobody"}},
 		{"nobody", []string{"key", "list", "--tenant", "nobody"}},
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
-		{"--permission must be contacts:read, contacts:write or contacts:delete", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
+		{"--permission must be contacts:read, contacts:write, contacts:delete, ", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
 		{"future", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
 		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},

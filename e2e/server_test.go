@@ -90,7 +90,9 @@ func (p *process) printsEnough(what string, enough func(printed string) bool) bo
 func launch(t *testing.T, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
-	command.Stdout, command.Stderr = p.output, p.output
+	if command.Stdout == nil {
+		command.Stdout, command.Stderr = p.output, p.output
+	}
 	command.WaitDelay = timeout // for what it has started itself and left behind
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -56,6 +56,8 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		e.Response.Header().Set("Cache-Control", "no-cache")
 		return e.String(http.StatusOK, docs.ForModels(outside(e, ""), served))
 	}).Bind(apis.Gzip())
+	// The router's own redirect would lose a proxy's path.
+	e.Router.GET("/_", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "_/") })
 	group := e.Router.Group("/docs")
 	group.Bind(apis.SkipSuccessActivityLog())
 	group.BindFunc(func(e *core.RequestEvent) error {

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/pocketbase/pocketbase"
 	"github.com/spf13/cobra"
@@ -20,6 +22,9 @@ func (p *Program) execute() error {
 	command, rest, err := find(pb.RootCmd, args)
 	if err != nil {
 		return err
+	}
+	if command.Name() == "serve" { // which continues when nobody reads its output any more
+		signal.Ignore(syscall.SIGPIPE)
 	}
 	if err := checkFolder(command, args, pb.DataDir()); err != nil {
 		return err
@@ -66,6 +71,9 @@ func find(root *cobra.Command, args []string) (command *cobra.Command, rest []st
 		// cobra adds the help flags later; if added here, PocketBase would open the database for them
 		return command, rest, nil
 	}
+	if err != nil && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return nil, nil, fmt.Errorf("unknown command %q; %s", args[0], instead(root, args[0]))
+	}
 	for _, arg := range args { // PocketBase accepts unknown flags here and takes the next argument as their value
 		name, isFlag := strings.CutPrefix(arg, "--")
 		name, _, _ = strings.Cut(name, "=")
@@ -77,6 +85,26 @@ func find(root *cobra.Command, args []string) (command *cobra.Command, rest []st
 		return nil, nil, fmt.Errorf("%w; see --help", err)
 	}
 	return command, rest, nil
+}
+
+// instead returns what to enter in place of an unknown command: those with a similar name, and those of that name in
+// groups.
+func instead(root *cobra.Command, name string) string {
+	known := root.SuggestionsFor(name)
+	for i, suggested := range known {
+		known[i] = root.Name() + " " + suggested
+	}
+	for _, group := range root.Commands() {
+		for _, sub := range group.Commands() {
+			if sub.Name() == name {
+				known = append(known, sub.CommandPath())
+			}
+		}
+	}
+	if len(known) == 0 {
+		return "see --help"
+	}
+	return "did you mean " + strings.Join(known, " or ") + "?"
 }
 
 // isOffline reports whether the command must not open the database.
