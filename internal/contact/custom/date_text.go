@@ -19,8 +19,8 @@ type writtenDate struct {
 
 var (
 	clockPattern = regexp.MustCompile(`(?i)^(.*?[^ T,])(?:[T ,]+|, at | at | um | à | alle | a las )` +
-		`([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?(?: ?Uhr)? ?([ap]\.?m\.?)?` +
-		` ?(Z|UTC|(?:UTC|GMT)?[+-][0-9]{2}:?[0-9]{2}|GMT)?(?: \([^()]*\))?$`)
+		`([0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?)(?: ?Uhr)? ?(?:([ap])\.?m\.?)?` +
+		` ?(?:Z|UTC|(?:UTC|GMT)?([+-][0-9]{2}:?[0-9]{2})|GMT)?(?: \([^()]*\))?$`)
 	yearFirstPattern = regexp.MustCompile(`^([0-9]{4})([-/.]?)([0-9]{1,2})([-/.]?)([0-9]{1,2})$`)
 	yearLastPattern  = regexp.MustCompile(`^([0-9]{1,2})(\. ?|[-/ ])([0-9]{1,2})(\. ?|[-/ ])([0-9]{4})$`)
 	serialPattern    = regexp.MustCompile(`^[0-9]{5}(?:\.[0-9]{1,15})?$`)
@@ -35,11 +35,13 @@ func parseDate(text string) (d writtenDate, ok bool) {
 	}
 	clock, zone := time.Duration(0), time.UTC
 	if found := clockPattern.FindStringSubmatch(text); found != nil {
-		if clock, ok = clockOf(found[2:7]); !ok {
+		if clock, ok = clockOf(found[2], found[3]); !ok {
 			return d, false
 		}
-		if text = found[1]; clock != 0 { // midnight of a zone is a day
-			zone = zoneOf(found[7])
+		if text = found[1]; clock != 0 && found[4] != "" { // midnight of a zone is a day
+			if zone, ok = zoneOf(found[4]); !ok {
+				return d, false
+			}
 		}
 	}
 	day, swapped, style := dayIn(text)
@@ -81,11 +83,8 @@ func dayIn(text string) (day, swapped time.Time, style Style) {
 
 // date returns a day, the zero time if there is none.
 func date(year, month, day string) time.Time {
-	y, _ := strconv.Atoi(year)
-	m, _ := strconv.Atoi(month)
-	d, _ := strconv.Atoi(day)
-	found := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-	if found.Year() != y || int(found.Month()) != m || found.Day() != d || y == 0 {
+	found, _ := time.Parse("2006-1-2", year+"-"+month+"-"+day)
+	if found.Year() == 0 {
 		return time.Time{}
 	}
 	return found
@@ -141,37 +140,25 @@ func monthNamed(word string) int {
 	}) + 1
 }
 
-// clockOf returns a time of day by its hour, minute, second, fraction, and am or pm.
-func clockOf(parts []string) (clock time.Duration, ok bool) {
-	hour, _ := strconv.Atoi(parts[0])
-	minute, _ := strconv.Atoi(parts[1])
-	second, _ := strconv.Atoi(parts[2])
-	fraction, _ := strconv.Atoi((parts[3] + "000000000")[:9])
-	if half := strings.ToLower(parts[4]); half != "" {
-		if hour < 1 || hour > 12 {
-			return 0, false
-		}
-		if hour %= 12; half[0] == 'p' {
-			hour += 12
-		}
+// clockOf returns a time of day by its hour, minute and perhaps second, and the letter of am or pm.
+func clockOf(text, half string) (clock time.Duration, ok bool) {
+	hour, rest, _ := strings.Cut(text, ":")
+	if half != "" && strings.Trim(hour, "0") == "" {
+		return 0, false
 	}
-	return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
-		time.Duration(fraction), hour < 24 && minute < 60 && second < 60
+	layout := "15:04:05"[:min(len("15:")+len(rest), len("15:04:05"))]
+	if half != "" {
+		layout, text = strings.Replace(layout, "15", "3", 1)+"PM", text+strings.ToUpper(half)+"M"
+	}
+	at, err := time.Parse(layout, text)
+	return at.Sub(at.Truncate(24 * time.Hour)), err == nil
 }
 
-// zoneOf returns a zone such as +01:00 or GMT+0100, and UTC for any other text.
-func zoneOf(text string) *time.Location {
-	text = strings.ReplaceAll(strings.TrimLeft(text, "UTCGMutcgmZz"), ":", "")
-	if text == "" {
-		return time.UTC
-	}
-	hours, _ := strconv.Atoi(text[1:3])
-	minutes, _ := strconv.Atoi(text[3:])
-	offset := hours*3600 + minutes*60
-	if text[0] == '-' {
-		offset = -offset
-	}
-	return time.FixedZone("", offset)
+// zoneOf returns a zone such as +01:00 or +0100.
+func zoneOf(text string) (zone *time.Location, ok bool) {
+	at, err := time.Parse("-0700", strings.ReplaceAll(text, ":", ""))
+	_, offset := at.Zone()
+	return time.FixedZone("", offset), err == nil
 }
 
 // serialDay is the day before the first one of the serial numbers of workbooks. It takes into account that these have

@@ -108,17 +108,14 @@ func isCurrency(text string) bool {
 	return text == "" || slices.Contains(currencies, text)
 }
 
-// withoutThousands returns the digits of a number whose thousands are separated. India has groups of two digits, too.
+// thousandsBy has the numbers whose thousands are separated, by the separator. India has groups of two digits, too.
+var thousandsBy = map[string]*regexp.Regexp{
+	".": regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{2,3})*\.[0-9]{3}$`),
+	",": regexp.MustCompile(`^[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}$`),
+}
+
 func withoutThousands(text, separator string) (string, bool) {
-	groups := strings.Split(text, separator)
-	for i, group := range groups {
-		isLast := i == len(groups)-1
-		if !digits.MatchString(group) || isLast && len(group) != 3 && i > 0 || len(group) > 3 || group == "" ||
-			!isLast && i > 0 && len(group) == 1 {
-			return "", false
-		}
-	}
-	return strings.Join(groups, ""), true
+	return strings.ReplaceAll(text, separator, ""), thousandsBy[separator].MatchString(text)
 }
 
 // numberIn returns the number in a text, or why it has none.

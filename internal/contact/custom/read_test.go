@@ -62,6 +62,7 @@ func TestRead(t *testing.T) {
 			"Thu, 31 Jan 1985 12:00:00 GMT": noon, "1985-01-31 12:00:00.000Z": noon, "1985-01-31 12:00:00 UTC": noon,
 			"05/05/1985": `"1985-05-05T00:00:00.000Z"`, "03/04/1985": unread, "31.02.1985": unread, "1985": unread, "31.01.85": unread,
 			"13/13/1985": unread, "1985-13-01": unread, "tomorrow": unread, "12:00": unread, "1985-01-31 25:00": unread,
+			"1985-01-31 12:00+99:99": unread, "1985-01-31 0:30 PM": unread, "1985-01-31T1:00:00.5-11:00": `"1985-01-31T12:00:00.500Z"`,
 			"1985.01-31": unread, "n/a": "null", "0000-00-00": unread, "01234": unread, "Jan 1985": unread,
 		}},
 		{vip, map[string]string{
