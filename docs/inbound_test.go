@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/names"
 	"contactbase/internal/inbound/payload"
 )
 
@@ -56,6 +57,31 @@ func TestNamesThatAreUnderstood(t *testing.T) {
 			if !understands(t, name, field) {
 				t.Errorf("%s is not understood as %s", name, field)
 			}
+		}
+	}
+}
+
+// The guide to imports lists headings for each field: each of them is recognized, and no field is missing.
+func TestHeadingsThatAreRecognized(t *testing.T) {
+	t.Parallel()
+	_, table, _ := strings.Cut(read(t, "import.md"), "\n| field | headings, for example |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	listed := map[string]bool{}
+	for line := range strings.Lines(table) {
+		field, headings, _ := strings.Cut(strings.Trim(line, "| \n"), " | ")
+		if field = strings.Trim(field, "`"); contact.FieldNamed(field) == nil {
+			continue // the parts of a name
+		}
+		listed[field] = true
+		for heading := range strings.SplitSeq(headings, ", ") {
+			if got := names.Of(heading).Field; got != field {
+				t.Errorf("the heading %q means %q, not %q", heading, got, field)
+			}
+		}
+	}
+	for _, field := range contact.Fields {
+		if !listed[field.Name] {
+			t.Errorf("docs/import.md has no headings for %s", field.Name)
 		}
 	}
 }

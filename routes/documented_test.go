@@ -13,6 +13,19 @@ import (
 	"contactbase/routes/route"
 )
 
+// A route of integrators checks the key, then counts the request, before anything else. One without its scope would
+// answer anybody.
+func TestRoutesCheckTheKey(t *testing.T) {
+	t.Parallel()
+	for _, r := range (&server{}).apiRoutes() {
+		layers := r.Scope.Admit(nil)
+		if len(layers) < 2 || layers[0].Id != authorizeMiddlewareID ||
+			layers[1].Id != countRequestMiddlewareID && layers[1].Id != countBatchMiddlewareID {
+			t.Errorf("%s %s does not begin with authorize and countRequest or countBatch", r.Method, r.Path)
+		}
+	}
+}
+
 // The OpenAPI document has every route, and no other.
 func TestRoutesAreDocumented(t *testing.T) {
 	t.Parallel()

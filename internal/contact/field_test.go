@@ -209,11 +209,13 @@ func readCard(t *testing.T, app core.App, c *contact.Contact) contact.Item {
 	return item
 }
 
-// The clients name every field. In a client that does not, a new field would be a custom one.
+// The clients and the page of a contact name every field. Where one is not named, it would be a custom one.
 func TestClientsNameTheFields(t *testing.T) {
 	t.Parallel()
 	client := source(t, "../../clients/go/contact.go")
 	_, node, _ := strings.Cut(source(t, "../../clients/n8n/nodes/Contactbase/properties.ts"), "name: 'fields',")
+	_, page, _ := strings.Cut(source(t, "../../dashboard/modules/contact.js"), "const contactFields = {")
+	page, _, _ = strings.Cut(page, "}")
 	for i, field := range contact.Fields {
 		name := reflect.TypeFor[contact.Contact]().Field(1 + i).Name // after ID
 		for place, has := range map[string]bool{
@@ -222,6 +224,7 @@ func TestClientsNameTheFields(t *testing.T) {
 			"UnmarshalJSON of Fields in clients/go/contact.go": strings.Contains(
 				client, strconv.Quote(field.Name)+": &f."+name+","),
 			"the property fields in clients/n8n/nodes/Contactbase/properties.ts": strings.Contains(node, "name: '"+field.Name+"'"),
+			"contactFields in dashboard/modules/contact.js":                      strings.Contains(page, " "+field.Name+": "),
 		} {
 			if !has {
 				t.Errorf("%s lacks %q, which the table of fields has in internal/contact/field.go", place, field.Name)
@@ -351,12 +354,18 @@ func TestListsAreThoseOfTheDescription(t *testing.T) {
 			t.Errorf("the sort %q of api/openapi.yaml is refused: %v", sort, err)
 		}
 	}
-	var listed []string
-	for _, parameter := range document.Paths["/api/ext/v1/contacts"].Get.Parameters {
-		listed = append(listed, parameters[strings.TrimPrefix(parameter.Ref, "#/components/parameters/")].Name)
+	filters := append(filterNames(app), "q", "createdSince", "createdBefore", "updatedSince", "updatedBefore")
+	pages := []string{"limit", "offset", "sort", "cursor"}
+	for path, others := range map[string][]string{
+		"/api/ext/v1/contacts": pages, "/api/ext/v1/contacts/count": nil,
+		"/api/integrations/contacts": pages, "/api/integrations/contacts/count": nil,
+	} {
+		var listed []string
+		for _, parameter := range document.Paths[path].Get.Parameters {
+			listed = append(listed, parameters[strings.TrimPrefix(parameter.Ref, "#/components/parameters/")].Name)
+		}
+		expectNames(t, "GET "+path+" in api/openapi.yaml", listed, slices.Concat(filters, others))
 	}
-	expectNames(t, "the list of contacts in api/openapi.yaml", listed,
-		append(filterNames(app), "limit", "offset", "q", "sort", "createdSince", "createdBefore", "updatedSince", "updatedBefore", "cursor"))
 	for _, field := range contact.Fields {
 		if field.Searched != strings.Contains(parameters["Q"].Description, field.Name) {
 			t.Errorf("whether a search looks into %q is one thing in the parameter Q in api/openapi.yaml and another in the table of fields", field.Name)

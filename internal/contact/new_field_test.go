@@ -12,26 +12,29 @@ import (
 )
 
 // edit is a place in a file of the module, and what is written in front of it.
-type edit struct{ file, before, add string }
+type edit struct {
+	file, before, add string
+	places            int // how many there are
+}
 
 // newField is all that adds the field jobTitle to the contacts, besides its migration.
 var newField = []edit{
-	{tableFile, "\tCreated    string //", "\tJobTitle   string\n"},
+	{tableFile, "\tCreated    string //", "\tJobTitle   string\n", 1},
 	{tableFile, "}\n\n// Field describes", `	{
 		Name: "jobTitle", Limit: 100, normalize: normalizeText,
 		Searched: true, Sortable: true, Filter: filterExternalID,
 		of: func(c *Contact) *string { return &c.JobTitle },
 	},
-`},
-	{descriptionFile, "createdAt, updatedAt]\n      additionalProperties: true\n      properties:\n        id:\n          type: string\n          description: Identifies the contact.", "jobTitle, "},
-	{descriptionFile, "        createdAt:\n          $ref: '#/components/schemas/Time'\n        updatedAt:", "        jobTitle:\n          type: [string, 'null']\n          maxLength: 100\n"},
-	{descriptionFile, "        id:\n          description: Ignored", "        jobTitle:\n          type: [string, 'null']\n          description: At most 100 characters.\n"},
-	{descriptionFile, "    InboundChallenge:\n", "        jobTitle:\n          type: [string, number, boolean, 'null']\n"},
-	{descriptionFile, "createdAt, -createdAt, updatedAt,", "jobTitle, -jobTitle, "},
-	{descriptionFile, "email, phone or company, regardless", "jobTitle, "},
-	{descriptionFile, "        - $ref: '#/components/parameters/UpdatedSince'\n", "        - $ref: '#/components/parameters/JobTitleFilter'\n"},
+`, 1},
+	{descriptionFile, "createdAt, updatedAt]\n      additionalProperties: true\n      properties:\n        id:\n          type: string\n          description: Identifies the contact.", "jobTitle, ", 1},
+	{descriptionFile, "        createdAt:\n          $ref: '#/components/schemas/Time'\n        updatedAt:", "        jobTitle:\n          type: [string, 'null']\n          maxLength: 100\n", 1},
+	{descriptionFile, "        id:\n          description: Ignored", "        jobTitle:\n          type: [string, 'null']\n          description: At most 100 characters.\n", 1},
+	{descriptionFile, "    InboundChallenge:\n", "        jobTitle:\n          type: [string, number, boolean, 'null']\n", 1},
+	{descriptionFile, "createdAt, -createdAt, updatedAt,", "jobTitle, -jobTitle, ", 1},
+	{descriptionFile, "email, phone or company, regardless", "jobTitle, ", 1},
+	{descriptionFile, "        - $ref: '#/components/parameters/UpdatedSince'\n", "        - $ref: '#/components/parameters/JobTitleFilter'\n", 4},
 	{descriptionFile, "    UpdatedSince:\n", "    JobTitleFilter:\n      name: jobTitle\n      in: query\n      description: Only contacts with this title.\n" +
-		"      schema:\n        type: string\n"},
+		"      schema:\n        type: string\n", 1},
 }
 
 const (
@@ -52,17 +55,7 @@ func TestNewFieldInTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := overlay{Replace: map[string]string{}, folder: t.TempDir()}
-	for _, file := range []string{tableFile, descriptionFile} {
-		text := readText(t, filepath.Join(module, file))
-		for _, e := range newField {
-			if e.file != file {
-				continue
-			}
-			if n := strings.Count(text, e.before); n != 1 {
-				t.Fatalf("%s has %d places, not one, with %q", file, n, e.before)
-			}
-			text = strings.Replace(text, e.before, e.add+e.before, 1)
-		}
+	for file, text := range withNewField(t, module) {
 		o.add(t, filepath.Join(module, file), text)
 	}
 	const parts = "testdata/new_field/"
@@ -75,6 +68,29 @@ func TestNewFieldInTheServer(t *testing.T) {
 	if out, err := tests.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestNewField ") {
 		t.Errorf("with the new field: %v\n%s", err, out)
 	}
+}
+
+// The places where TestNewFieldInTheServer adds the field are there.
+func TestPlacesOfANewField(t *testing.T) {
+	t.Parallel()
+	withNewField(t, filepath.Join("..", ".."))
+}
+
+// withNewField returns the files that the new field changes, by their paths in the module.
+func withNewField(t *testing.T, module string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, e := range newField {
+		if files[e.file] == "" {
+			files[e.file] = readText(t, filepath.Join(module, e.file))
+		}
+		text := files[e.file]
+		if n := strings.Count(text, e.before); n != e.places {
+			t.Fatalf("%s has %d places, not %d, with %q", e.file, n, e.places, e.before)
+		}
+		files[e.file] = strings.ReplaceAll(text, e.before, e.add+e.before)
+	}
+	return files
 }
 
 // overlay is the files that the go command reads instead of others.

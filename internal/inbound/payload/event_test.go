@@ -3,6 +3,7 @@ package payload
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"contactbase/internal/contact"
@@ -46,6 +47,23 @@ func TestEventIsRecognised(t *testing.T) {
 				t.Errorf("got %+v", p)
 			}
 		})
+	}
+}
+
+// An event of every kind is one: a contact's changes the contact, and any other does nothing. One that is not recognized
+// would make a contact of the webhook or key in it.
+func TestEventsOfEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range event.Kinds {
+		body := `{"id":"evt_1","type":"` + kind + `","timestamp":"t","data":{"id":"a1","name":"Ada","email":"ada@example.com"}}`
+		p, err := Decode(asJSON, []byte(body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isContact := slices.Contains(contactKinds, event.Kind(kind))
+		if changes := len(p.Items) == 1 && p.Items[0].IsEvent(); changes != isContact || !isContact && len(p.Items) > 0 {
+			t.Errorf("%s is read as %+v", kind, p)
+		}
 	}
 }
 
