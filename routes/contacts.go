@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -386,21 +385,4 @@ func hasTag(condition []string, tag string) bool {
 		candidate = strings.TrimSpace(candidate)
 		return candidate == "*" || strings.HasPrefix(strings.TrimPrefix(candidate, "W/"), digits)
 	})
-}
-
-// idempotencyKey returns the client's key without quotes, "" if none.
-func idempotencyKey(header http.Header) (string, error) {
-	sent := header.Values("Idempotency-Key")
-	if len(sent) == 0 {
-		return "", nil
-	}
-	key := strings.TrimSpace(sent[0])
-	if unquoted := strings.TrimPrefix(key, `"`); unquoted != key && strings.HasSuffix(unquoted, `"`) {
-		key = strings.TrimSuffix(unquoted, `"`)
-	}
-	characters := utf8.RuneCountInString(key)
-	if len(sent) > 1 || characters < 1 || characters > idempotency.MaxKeyLength || !utf8.ValidString(key) {
-		return "", envelope.InvalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
-	}
-	return key, nil
 }

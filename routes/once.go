@@ -3,7 +3,10 @@ package routes
 import (
 	"cmp"
 	"errors"
+	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -11,6 +14,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
+	"contactbase/routes/envelope"
 )
 
 // errReplayed means that the request has been answered before: it does nothing and gets the same response.
@@ -41,6 +45,23 @@ func newIdempotentRequest(
 ) (*idempotentRequest, error) {
 	key, err := idempotencyKey(e.Request.Header)
 	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
+}
+
+// idempotencyKey returns the client's key without quotes, "" if none.
+func idempotencyKey(header http.Header) (string, error) {
+	sent := header.Values("Idempotency-Key")
+	if len(sent) == 0 {
+		return "", nil
+	}
+	key := strings.TrimSpace(sent[0])
+	if unquoted := strings.TrimPrefix(key, `"`); unquoted != key && strings.HasSuffix(unquoted, `"`) {
+		key = strings.TrimSuffix(unquoted, `"`)
+	}
+	characters := utf8.RuneCountInString(key)
+	if len(sent) > 1 || characters < 1 || characters > idempotency.MaxKeyLength || !utf8.ValidString(key) {
+		return "", envelope.InvalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
+	}
+	return key, nil
 }
 
 // keyed returns a request with a key, "" for none.
