@@ -41,8 +41,8 @@ func writeEffects(tx sqlite.Tx, tenantID string, source event.Source, changes []
 	return nil
 }
 
-// effectStatements returns the statements that write the search rows and the events of changes. One without an event has
-// no rows either.
+// effectStatements returns the statements that write the search rows and the events of changes. A change without an
+// event has no rows either.
 func effectStatements(tenantID string, source event.Source, changes []*change) ([]sqlite.Statement, error) {
 	var found, events, people runs
 	for _, c := range changes {
