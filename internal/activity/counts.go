@@ -23,7 +23,8 @@ type counts struct {
 
 const addSQL = "INSERT INTO `_activity` (`kind`, `grain`, `start`, " +
 	"`of`, `done`, `retried`, `refused`, `limited`, `failed`, `streak`, `answers`) " +
-	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE " +
+	"VALUES (:kind, :grain, :start, :of, :done, :retried, :refused, :limited, :failed, :streak, :answers) " +
+	"ON CONFLICT DO UPDATE " +
 	"SET `done` = `done` + excluded.`done`, `retried` = `retried` + excluded.`retried`, " +
 	"`refused` = `refused` + excluded.`refused`, `limited` = `limited` + excluded.`limited`, " +
 	"`failed` = `failed` + excluded.`failed`, `streak` = excluded.`streak`, `answers` = excluded.`answers`"
@@ -34,23 +35,25 @@ func add(kind, start, of string, c counts) sqlite.Statement {
 	if len(start) == len(byHour.layout) {
 		g = byHour
 	}
-	return sqlite.Statement{Text: addSQL, Args: []any{
-		kind, g.seconds(), start, of, c.done, c.retried, c.refused, c.limited, c.failed, c.streak,
-		sqlite.List(c.responseTimes),
-	}}
+	return sqlite.Statement{Text: addSQL, Args: sqlite.Named(map[string]any{
+		"kind": kind, "grain": g.seconds(), "start": start, "of": of, "done": c.done, "retried": c.retried,
+		"refused": c.refused, "limited": c.limited, "failed": c.failed, "streak": c.streak,
+		"answers": sqlite.List(c.responseTimes),
+	})}
 }
 
-// The counts of the kind ?1 and the grain ?2 in the rows that start at ?3: of the webhook or key ?4, and the sums of
-// a tenant's and of all.
+// The counts of a kind and a grain in rows by their starts: those of one webhook or key, and the sums of a tenant's and
+// of all. :of is the id of the webhook, the key or the tenant, "" for all.
 const (
-	ofRows  = " FROM `_activity` WHERE `kind` = ?1 AND `grain` = ?2 AND `start` IN (SELECT value FROM json_each(?3)) AND "
+	ofRows = " FROM `_activity` WHERE `kind` = :kind AND `grain` = :grain AND " +
+		"`start` IN (SELECT value FROM json_each(:starts)) AND "
 	sumsSQL = "SELECT `start`, sum(`done`), sum(`retried`), sum(`refused`), sum(`limited`), sum(`failed`), '[]'" + ofRows
 
 	oneSQL = "SELECT `start`, `done`, `retried`, `refused`, `limited`, `failed`, `answers`" +
-		ofRows + "`of` = ?4"
-	tenantWebhooksSQL = sumsSQL + "`of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?4) GROUP BY `start`"
-	tenantKeysSQL     = sumsSQL + "`of` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = ?4) GROUP BY `start`"
-	allSQL            = sumsSQL + "?4 = '' GROUP BY `start`"
+		ofRows + "`of` = :of"
+	tenantWebhooksSQL = sumsSQL + "`of` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = :of) GROUP BY `start`"
+	tenantKeysSQL     = sumsSQL + "`of` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = :of) GROUP BY `start`"
+	allSQL            = sumsSQL + ":of = '' GROUP BY `start`"
 )
 
 // counts calls add with the counts that one of these queries finds in the span.
@@ -58,7 +61,8 @@ func (s Span) counts(app core.App, query, kind, of string, add func(step int, c 
 	var c counts
 	var answers string
 	targets := []any{&c.done, &c.retried, &c.refused, &c.limited, &c.failed, &answers}
-	return s.read(app, query, []any{kind, s.grain().seconds(), s.starts(), of}, targets, func(step int) (err error) {
+	args := sqlite.Named(map[string]any{"kind": kind, "grain": s.grain().seconds(), "starts": s.starts(), "of": of})
+	return s.read(app, query, args, targets, func(step int) (err error) {
 		c.responseTimes, err = parseResponseTimes(answers)
 		add(step, c)
 		return err

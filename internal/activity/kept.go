@@ -106,8 +106,8 @@ const (
 	// keepSQL stores a call, unless its key was deleted since.
 	keepSQL = "INSERT INTO `_keptCalls` (`key`, `slow`, `requestId`, " +
 		"`method`, `path`, `status`, `code`, `durationMs`, `created`, `parameters`) " +
-		"SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ?1 = '' OR EXISTS " +
-		"(SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = ?1)"
+		"SELECT :key, :slow, :requestId, :method, :path, :status, :code, :took, :at, :parameters WHERE :key = '' OR EXISTS " +
+		"(SELECT 1 FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`id` = :key)"
 
 	// tooManyFailedSQL deletes the failed calls of the key ?1, except the last ?2: those that were rate limited, or the
 	// others.
@@ -115,24 +115,24 @@ const (
 		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 0 AND (`status` = 429) = ?3 " +
 		"ORDER BY `created` DESC, `id` DESC LIMIT -1 OFFSET ?2)"
 
-	// tooManySlowSQL deletes the slow calls of the key ?1 from ?2 until before ?3, except the slowest ?4.
+	// tooManySlowSQL deletes the slow calls of a key in an hour, except the slowest.
 	tooManySlowSQL = "DELETE FROM `_keptCalls` " +
-		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = ?1 AND `slow` = 1 " +
-		"AND `created` >= ?2 AND `created` < ?3 ORDER BY `durationMs` DESC, `id` LIMIT -1 OFFSET ?4)"
+		"WHERE `id` IN (SELECT `id` FROM `_keptCalls` WHERE `key` = :key AND `slow` = 1 " +
+		"AND `created` >= :from AND `created` < :before ORDER BY `durationMs` DESC, `id` LIMIT -1 OFFSET :kept)"
 )
 
 // statements returns the statements that store calls of a list, and delete those that are then too many.
 func (l keptList) statements(calls []Call) (statements []sqlite.Statement) {
 	for _, c := range calls {
-		statements = append(statements, sqlite.Statement{Text: keepSQL, Args: []any{
-			l.key, l.slow, c.RequestID, c.Method, c.Path, c.Status, c.Code, c.Took.Milliseconds(), stamp.Stored(c.At),
-			c.Parameters,
-		}})
+		statements = append(statements, sqlite.Statement{Text: keepSQL, Args: sqlite.Named(map[string]any{
+			"key": l.key, "slow": l.slow, "requestId": c.RequestID, "method": c.Method, "path": c.Path, "status": c.Status,
+			"code": c.Code, "took": c.Took.Milliseconds(), "at": stamp.Stored(c.At), "parameters": c.Parameters,
+		})})
 		if l.slow {
 			hour := c.At.Truncate(time.Hour)
-			statements = append(statements, sqlite.Statement{Text: tooManySlowSQL, Args: []any{
-				l.key, stamp.Stored(hour), stamp.Stored(hour.Add(time.Hour)), slowestPerHour,
-			}})
+			statements = append(statements, sqlite.Statement{Text: tooManySlowSQL, Args: sqlite.Named(map[string]any{
+				"key": l.key, "from": stamp.Stored(hour), "before": stamp.Stored(hour.Add(time.Hour)), "kept": slowestPerHour,
+			})})
 		}
 	}
 	if !l.slow {

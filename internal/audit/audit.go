@@ -74,11 +74,13 @@ func Write(app core.App, e Entry) error {
 			return fmt.Errorf("encoding an entry of the audit log: %w", err)
 		}
 	}
-	const values = "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
-	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + values, Args: []any{
-		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection,
-		e.Record, sqlite.List(e.Fields), stamp.Stored(now), string(changes), e.Count,
-	}})
+	const values = "VALUES (:id, :tenant, :actorKind, :actor, :actorName, :action, :collection, :record, :fields, " +
+		":created, :changes, :count, '')"
+	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + values, Args: sqlite.Named(map[string]any{
+		"id": recordid.New(now), "tenant": e.Tenant, "actorKind": string(e.Actor.Kind), "actor": e.Actor.ID,
+		"actorName": e.Actor.Name, "action": string(e.Action), "collection": e.Collection, "record": e.Record,
+		"fields": sqlite.List(e.Fields), "created": stamp.Stored(now), "changes": string(changes), "count": e.Count,
+	})})
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}

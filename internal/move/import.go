@@ -249,15 +249,18 @@ func (i *importing) write(at checkpoint, rows [][]any) error {
 // The tenant is open to the import's own transactions only. A step advances the checkpoint, unless another process
 // has; a table is done with its last row.
 const (
-	openSQL = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 " +
-		"WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
+	openSQL = "UPDATE `_moves` SET `open` = 1, `step` = :step, `row` = :next " +
+		"WHERE `tenant` = :tenant AND `archive` = :archive " +
+		"AND (`step` = :step AND `row` = :row OR `step` < :step AND :row = 0)"
 	closeSQL = "UPDATE `_moves` SET `open` = 0 WHERE `tenant` = ?1"
 )
 
 // step writes rows in the transaction of tx. It advances the checkpoint first, which only one process can do.
 func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 	moved, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: openSQL, Args: []any{at.step, at.row + len(rows), i.held.tenant, i.checksum, at.row},
+		Text: openSQL, Args: sqlite.Named(map[string]any{
+			"tenant": i.held.tenant, "archive": i.checksum, "step": at.step, "row": at.row, "next": at.row + len(rows),
+		}),
 	}})
 	if err != nil {
 		return err

@@ -54,8 +54,8 @@ const (
 		"OR NOT EXISTS (SELECT 1 FROM `_noticeMails` o " +
 		"WHERE o.`recipient` = m.`recipient` AND o.`mail` != '' AND (o.`done` = '' OR o.`done` > ?2))) " +
 		"ORDER BY m.`urgent` DESC, m.`due` LIMIT 1"
-	claimSQL = "UPDATE `_noticeMails` SET `mail` = ?1, `attempts` = ?2, `due` = ?3 " +
-		"WHERE `recipient` = ?4 AND `mail` = ?5 AND `done` = '' AND `due` <= ?6"
+	claimSQL = "UPDATE `_noticeMails` SET `mail` = :mail, `attempts` = :attempts, `due` = :retry " +
+		"WHERE `recipient` = :recipient AND `mail` = :picked AND `done` = '' AND `due` <= :now"
 	finishSQL = "UPDATE `_noticeMails` SET `done` = ?2 WHERE `mail` = ?1 AND `done` = ''"
 
 	contentSQL = "SELECT n.`kind`, n.`tenant`, n.`data`, n.`created` " +
@@ -154,9 +154,10 @@ func (s *Service) claim(now time.Time) (c claim, found bool, err error) {
 			c.mail = recordid.New(now)
 		}
 		retry := now.Add(min(firstPause<<min(attempts, 10), maxPause))
-		return []sqlite.Statement{{Text: claimSQL, Args: []any{
-			c.mail, attempts + 1, stamp.Stored(retry), c.recipient, picked.mail, stamp.Stored(now),
-		}}}, nil
+		return []sqlite.Statement{{Text: claimSQL, Args: sqlite.Named(map[string]any{
+			"mail": c.mail, "attempts": attempts + 1, "retry": stamp.Stored(retry),
+			"recipient": c.recipient, "picked": picked.mail, "now": stamp.Stored(now),
+		})}}, nil
 	})
 	return c, err == nil && c.recipient != "", err
 }

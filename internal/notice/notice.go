@@ -78,30 +78,32 @@ func newWebhook(id, name, address string) *Webhook {
 func (n *Notice) urgent() bool { return n.Tenant == "" || n.Kind == event.WebhookDisabled }
 
 const (
-	// needlessSQL reports whether there is a notice of the kind ?1, the subject ?2 and the episode ?3, or the tenant
-	// ?4 or the subject has been deleted: nothing would delete the rows of a tenant that is gone.
+	// needlessSQL reports whether there is such a notice, or its tenant or subject has been deleted: nothing would delete
+	// the rows of a tenant that is gone.
 	needlessSQL = "SELECT EXISTS (SELECT 1 FROM `_notices` " +
-		"WHERE `kind` = ?1 AND `subject` = ?2 AND `episode` = ?3) OR ?4 != '' AND NOT EXISTS (" +
-		"SELECT 1 FROM `tenants` t WHERE t.`id` = ?4 AND (EXISTS " +
-		"(SELECT 1 FROM `webhooks` w WHERE w.`id` = ?2 AND w.`tenant` = t.`id`) OR " +
-		"EXISTS (SELECT 1 FROM `api_keys` k WHERE k.`id` = ?2 AND k.`tenant` = t.`id`)))"
+		"WHERE `kind` = :kind AND `subject` = :subject AND `episode` = :episode) OR :tenant != '' AND NOT EXISTS (" +
+		"SELECT 1 FROM `tenants` t WHERE t.`id` = :tenant AND (EXISTS " +
+		"(SELECT 1 FROM `webhooks` w WHERE w.`id` = :subject AND w.`tenant` = t.`id`) OR " +
+		"EXISTS (SELECT 1 FROM `api_keys` k WHERE k.`id` = :subject AND k.`tenant` = t.`id`)))"
 
 	insertSQL = "INSERT OR IGNORE INTO `_notices` (`id`, `kind`, `subject`, " +
-		"`episode`, `tenant`, `data`, `created`, `ended`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+		"`episode`, `tenant`, `data`, `created`, `ended`) " +
+		"VALUES (:id, :kind, :subject, :episode, :tenant, :data, :created, :ended)"
 
-	// mailsSQL adds the recipients of the notice ?1: the admins of the tenant ?2, or the superusers without one. ?5
-	// is when daily mails are due, and ?4 when others are.
+	// mailsSQL adds the recipients of a notice: the admins of its tenant, or the superusers if it has none.
 	mailsSQL = "INSERT OR IGNORE INTO `_noticeMails` (`notice`, `recipient`, `urgent`, `due`) " +
-		"SELECT ?1, `id`, ?3, iif(`notify` = 'daily', ?5, ?4) FROM `" + member.CollectionName + "` " +
-		"WHERE `tenant` = ?2 AND `role` = '" + member.RoleAdmin + "' AND `link` = 0 AND `notify` != 'never' " +
-		"UNION ALL SELECT ?1, `id`, ?3, ?4 FROM `" + core.CollectionNameSuperusers + "` " +
-		"WHERE ?2 = '' AND `email` != '" + core.DefaultInstallerEmail + "'"
+		"SELECT :notice, `id`, :urgent, iif(`notify` = 'daily', :daily, :now) FROM `" + member.CollectionName + "` " +
+		"WHERE `tenant` = :tenant AND `role` = '" + member.RoleAdmin + "' AND `link` = 0 AND `notify` != 'never' " +
+		"UNION ALL SELECT :notice, `id`, :urgent, :now FROM `" + core.CollectionNameSuperusers + "` " +
+		"WHERE :tenant = '' AND `email` != '" + core.DefaultInstallerEmail + "'"
 )
 
 // Insert returns the statements that write the notice, its event and the rows of its mails. It returns none if the
 // notice exists, or its tenant or subject no longer does. A tenant that accepts no writes gets no event.
 func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, error) {
-	needless, err := sqlite.Value[bool](tx, needlessSQL, string(n.Kind), n.Subject, n.Episode, n.Tenant)
+	needless, err := sqlite.Value[bool](tx, needlessSQL, sqlite.Named(map[string]any{
+		"kind": string(n.Kind), "subject": n.Subject, "episode": n.Episode, "tenant": n.Tenant,
+	})...)
 	if err != nil || needless {
 		return nil, err
 	}
@@ -114,8 +116,13 @@ func Insert(tx sqlite.Reader, n Notice, now time.Time) ([]sqlite.Statement, erro
 		ended = ""
 	}
 	statements := []sqlite.Statement{
-		{Text: insertSQL, Args: []any{id, string(n.Kind), n.Subject, n.Episode, n.Tenant, string(data), at, ended}},
-		{Text: mailsSQL, Args: []any{id, n.Tenant, n.urgent(), at, stamp.Stored(nextDigest(now))}},
+		{Text: insertSQL, Args: sqlite.Named(map[string]any{
+			"id": id, "kind": string(n.Kind), "subject": n.Subject, "episode": n.Episode, "tenant": n.Tenant,
+			"data": string(data), "created": at, "ended": ended,
+		})},
+		{Text: mailsSQL, Args: sqlite.Named(map[string]any{
+			"notice": id, "tenant": n.Tenant, "urgent": n.urgent(), "now": at, "daily": stamp.Stored(nextDigest(now)),
+		})},
 	}
 	if n.Tenant == "" {
 		return statements, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Statement is an INSERT, UPDATE or DELETE, with ? for each parameter.
+// Statement is an INSERT, UPDATE or DELETE, with ? for each parameter, or with names for Named.
 type Statement struct {
 	Text string
 	Args []any
@@ -35,7 +35,7 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 
 func (e *StatementError) Unwrap() error { return e.Err }
 
-// Reader runs queries, with ? for each parameter.
+// Reader runs queries, with ? for each parameter, or with names for Named.
 type Reader interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }
@@ -167,6 +167,16 @@ func Savepoint(tx core.App, part func() error) error {
 		return errors.Join(err, releaseErr)
 	}
 	return err
+}
+
+// Named returns the arguments of a statement with parameters such as :tenant. The statement need not use all of them.
+// The driver looks each name up whenever the statement runs, so what runs thousands of times a second has numbers.
+func Named(values map[string]any) []any {
+	args := make([]any, 0, len(values))
+	for name, value := range values {
+		args = append(args, sql.Named(name, value))
+	}
+	return args
 }
 
 // List encodes values for json_each, so that one statement takes any number of them: strings, numbers,

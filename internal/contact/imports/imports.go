@@ -291,10 +291,11 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	return err
 }
 
-// forgetSQL deletes up to ?4 rows of an import in a table, unless it has a status or position other than ?2 and ?3.
+// forgetSQL deletes rows of an import in a table, unless the import has another status or position.
 func forgetSQL(table string) string {
-	return "DELETE FROM `" + table + "` WHERE rowid IN (SELECT rowid FROM `" + table + "` WHERE `import` = ?1 " +
-		"AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `status` = ?2 AND `position` = ?3) LIMIT ?4)"
+	return "DELETE FROM `" + table + "` WHERE rowid IN (SELECT rowid FROM `" + table + "` WHERE `import` = :import " +
+		"AND EXISTS (SELECT 1 FROM `_imports` " +
+		"WHERE `id` = :import AND `status` = :status AND `position` = :position) LIMIT :limit)"
 }
 
 // forget deletes what an earlier check, or one that was interrupted, has found in rows. It stops after a chunk when ctx
@@ -303,8 +304,9 @@ func (i *Import) forget(ctx context.Context, app core.App, chunks *sqlite.Chunks
 	for _, table := range []string{"_importRefusals", "_importNotes"} {
 		for more := true; more; {
 			more, err = chunks.NextFor(i.Tenant, app, func(tx core.App, limit int) (int, error) {
-				args := []any{i.ID, string(i.Status), i.Position, limit}
-				deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: forgetSQL(table), Args: args}})
+				deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: forgetSQL(table), Args: sqlite.Named(map[string]any{
+					"import": i.ID, "status": string(i.Status), "position": i.Position, "limit": limit,
+				})}})
 				if err != nil {
 					return 0, fmt.Errorf("deleting what a check of the import %s has found: %w", i.ID, err)
 				}

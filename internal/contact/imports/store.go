@@ -190,23 +190,28 @@ func (s *storage) begin() error {
 	for _, text := range s.Warnings {
 		remarks = append(remarks, sheet.Remark{Text: text, IsWarning: true})
 	}
-	var lists []any
-	for _, list := range []any{s.Columns, s.Mapping, notNil(s.Above), notNil(remarks), notNil(s.Undecided)} {
+	values := map[string]any{
+		"id": s.id, "tenant": s.tenant, "name": strings.ToValidUTF8(s.name[:min(len(s.name), maxName)], ""),
+		"status": string(storing), "separator": strings.Trim(string(s.Format), "\x00"), "headings": s.Headings,
+		"now": stamp.Stored(time.Now()), "encoding": s.Encoding,
+	}
+	for name, list := range map[string]any{
+		"columns": s.Columns, "mapping": s.Mapping, "above": notNil(s.Above), "remarks": notNil(remarks),
+		"encodings": notNil(s.Undecided),
+	} {
 		encoded, err := json.Marshal(list)
 		if err != nil {
 			return err
 		}
-		lists = append(lists, string(encoded))
+		values[name] = string(encoded)
 	}
-	now, name := stamp.Stored(time.Now()), strings.ToValidUTF8(s.name[:min(len(s.name), maxName)], "")
-	separator := strings.Trim(string(s.Format), "\x00")
 	changed, err := sqlite.WriteFor(s.ctx, s.app, s.tenant, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
 			Text: "INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, " +
 				"`headings`, `created`, `updated`, `encoding`, `columns`, `mapping`, `above`, `remarks`, `encodings`, `bytes`) " +
-				"SELECT ?1, `id`, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, length(?10) + length(?12) + length(?14) " +
-				"FROM `tenants` WHERE `id` = ?2",
-			Args: append([]any{s.id, s.tenant, name, string(storing), separator, s.Headings, now, now, s.Encoding}, lists...),
+				"SELECT :id, `id`, :name, :status, :separator, :headings, :now, :now, :encoding, :columns, :mapping, :above, " +
+				":remarks, :encodings, length(:columns) + length(:above) + length(:encodings) FROM `tenants` WHERE `id` = :tenant",
+			Args: sqlite.Named(values),
 		}}, s.checkQuota(tx)
 	})
 	if err == nil && changed[0] == 0 { // the tenant was deleted while the file arrived

@@ -51,9 +51,9 @@ func (r *Reader) page(app core.App, tenantID string, q Query) (*Page, error) {
 	found, err := contact.Select(app, func(columns string) (string, []any) {
 		s := newStatement(tenantID, q, columns)
 		if match != nil {
-			return s.throughTrigrams(match), s.params.named()
+			return s.throughTrigrams(match), sqlite.Named(s.params)
 		}
-		return s.throughRows(), s.params.named()
+		return s.throughRows(), sqlite.Named(s.params)
 	})
 	if err != nil {
 		return nil, q.withoutIndex(err)
@@ -90,7 +90,7 @@ func (r *Reader) Count(app core.App, tenantID string, f Filter) (count int, more
 	}
 	s := newStatement(tenantID, q, "")
 	text := s.counting(match) // it adds parameters
-	count, err = sqlite.Value[int](sqlite.Direct(app.ConcurrentDB()), text, s.params.named()...)
+	count, err = sqlite.Value[int](sqlite.Direct(app.ConcurrentDB()), text, sqlite.Named(s.params)...)
 	if err != nil {
 		return 0, false, q.withoutIndex(fmt.Errorf("counting contacts: %w", err))
 	}

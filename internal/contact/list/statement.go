@@ -1,7 +1,6 @@
 package list
 
 import (
-	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,35 +10,24 @@ import (
 	"contactbase/internal/contact/search"
 )
 
-// values are the parameters of a statement by name. The statement need not use all of them.
-type values map[string]any
-
-func (v values) named() []any {
-	args := make([]any, 0, len(v))
-	for name, value := range v {
-		args = append(args, sql.Named(name, value))
-	}
-	return args
-}
-
 // statement reads a page, and one row more. SQLite recompiles a statement whose limit is just a parameter each time a
 // value is bound, to plan for that value. The addition in "LIMIT :limit + 0" prevents this.
 type statement struct {
 	Query
 	columns string // of a contact c
 
-	direction string // of the order, in SQL
-	beyond    string // the operator that compares with the cursor
-	id        string // of a contact, by which the order breaks ties
-	sorted    string // the whole order
-	params    values
+	direction string         // of the order, in SQL
+	beyond    string         // the operator that compares with the cursor
+	id        string         // of a contact, by which the order breaks ties
+	sorted    string         // the whole order
+	params    map[string]any // see sqlite.Named
 }
 
 func newStatement(tenantID string, q Query, columns string) *statement {
 	order := q.order()
 	s := &statement{
 		Query: q, columns: columns, beyond: ">",
-		params: values{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset},
+		params: map[string]any{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset},
 	}
 	if order.descending {
 		s.direction, s.beyond = " DESC", "<"
