@@ -54,8 +54,8 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("the same key under another API key gives %d", got.Status)
 	}
 	total, err := f.App.CountRecords("contacts")
-	if err != nil || total != 6 {
-		t.Errorf("there are %d contacts, not 6 (%v)", total, err)
+	if err != nil || total != 8 {
+		t.Errorf("there are %d contacts, not 8 (%v)", total, err)
 	}
 
 	// a repeat does not undo a deletion
