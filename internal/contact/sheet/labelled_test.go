@@ -25,7 +25,7 @@ func TestLinesInTheirCharacterSets(t *testing.T) {
 		card("FN;CHARSET=ISO-2022-JP:"+encode(t, "山田", japanese.ISO2022JP.NewEncoder())) +
 		card("FN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:J=F6rg")
 	want := []map[string]string{
-		{"name": "花子 表", "phone": "+8190"},
+		{"name": "表花子", "phone": "+8190"},
 		{"name": "Анна Петрова; Ли", "company": "Заря"},
 		{"name": "Анна Петрова", "email": "anna@example.com"},
 		{"name": "Jörg Müller", "company": "诚信"},
