@@ -20,7 +20,7 @@ const auditActions = {
     signed_in: { text: "Signed in", style: "" },
 };
 
-/** @type {Record<string, string>} */
+/** @type {Record<AuditedKind, string>} */
 const auditedKinds = {
     tenants: "Tenant",
     api_keys: "API key",
@@ -32,6 +32,31 @@ const auditedKinds = {
     events: "Event",
     _superusers: "Superuser",
 };
+
+/**
+ * The pages of records, "" where there is none. A delivery has a window instead.
+ *
+ * @type {Record<Exclude<AuditedKind, "deliveries">, (entry: AuditEntry) => string>}
+ */
+const auditedPages = {
+    tenants: ({ recordName }) => tenantPath(recordName),
+    api_keys: ({ record }) => keyCallsPath(record),
+    webhooks: ({ record }) => webhookPath(record),
+    inbound_webhooks: ({ record }) => `${integrationsPath}/inbound/${record}/requests`,
+    tenant_members: ({ recordName }) => `${integrationsPath}/members?search=${encodeURIComponent(recordName)}`,
+    contacts: ({ action, record }) => (action === "merged" ? contactPath(record) : importPath(record)),
+    events: ({ record }) => eventPath(record),
+    _superusers: ({ record }) => (member() ? "" : `#/collections?collection=_superusers&record=${record}`),
+};
+
+/**
+ * The list of tenants with this one, "" for members.
+ *
+ * @param {string} name
+ */
+function tenantPath(name) {
+    return member() ? "" : `${integrationsPath}/tenants?search=${encodeURIComponent(name)}`;
+}
 
 /** @typedef {"tenant" | "actor" | "action" | "collection" | "since" | "until" | "before"} AuditFilter */
 
@@ -81,7 +106,7 @@ function auditPage(route) {
                     { name: "What", cell: ({ action }) => stateLabel(auditActions[action] || { text: action, style: "" }) },
                     { name: "Record", className: "integrations-half", cell: auditRecord },
                     { name: "Changes", className: "integrations-half", cell: auditDetails },
-                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: tenantCell },
+                    { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: auditTenant },
                 ],
             }),
             cursorPager(data, "entries"),
@@ -192,29 +217,40 @@ function auditValue(value) {
     return typeof value === "boolean" ? (value ? "yes" : "no") : Array.isArray(value) ? value.join(", ") : String(value);
 }
 
+/** @param {AuditEntry} entry */
+function auditTenant({ tenant }) {
+    const name = tenants.list.find(({ id }) => id === tenant)?.name;
+    return name && tenantPath(name) ? t.a({ href: tenantPath(name) }, middleCut(name)) : name || tenant;
+}
+
 /**
  * What the action was about. A record without a name, such as a deleted one, is shown by its id.
  *
  * @param {AuditEntry} entry
  */
-function auditRecord({ action, collection, record, recordName }) {
+function auditRecord(entry) {
+    const { action, collection, record, recordName } = entry;
     const kind = action === "link_created" || action === "revoked" && collection === "tenant_members" ? "Portal link" : auditedKinds[collection] || collection;
     const shown = recordName ? middleCut(recordName) : t.code({ className: "integrations-id" }, record);
-    const address = auditAddress(action, collection, record);
-    const name = address && recordName ? t.a({ href: address }, shown) : shown;
-    return t.div({ className: "integrations-named" }, t.span(null, kind), record ? name : null);
+    const address = auditAddress(entry);
+    return t.div(
+        { className: "integrations-named" },
+        t.span(null, kind),
+        record ? (address ? t.a({ href: address }, shown) : shown) : null,
+        record && collection === "deliveries" ? iconButton("Details of the delivery", "ri-search-eye-line", () => showDelivery(record)) : null,
+    );
 }
 
 /**
- * The page of a record, "" if it has none.
+ * The page of a record, "" if it has none or is deleted: then it has no name, unless its kind never has one.
  *
- * @param {AuditAction} action
- * @param {string} collection
- * @param {string} record
+ * @param {AuditEntry} entry
  */
-function auditAddress(action, collection, record) {
-    if (action === "imported" || action === "undone") {
-        return importPath(record);
+function auditAddress(entry) {
+    const { action, collection, record, recordName } = entry;
+    const isNameless = collection === "events" || collection === "_superusers" || action === "merged";
+    if (!record || collection === "deliveries" || action === "deleted" || !recordName && !isNameless) {
+        return "";
     }
-    return collection === "webhooks" ? `${integrationsPath}/webhooks/${record}/deliveries` : "";
+    return auditedPages[collection](entry);
 }

@@ -90,6 +90,8 @@ type AuditAction =
     | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "merged" | "undone" | "redelivered" | "recovered" | "link_created" | "signed_in";
 
 /** Who did what. */
+type AuditedKind = "tenants" | "api_keys" | "webhooks" | "inbound_webhooks" | "tenant_members" | "contacts" | "deliveries" | "events" | "_superusers";
+
 interface AuditEntry {
     id: string;
     tenant: string; // "" for none
@@ -97,7 +99,7 @@ interface AuditEntry {
     actor: string;
     actorName: string;
     action: AuditAction;
-    collection: string;
+    collection: AuditedKind;
     record: string;
     recordName: string; // "" if it has none or is deleted
     fields: string[];
@@ -361,6 +363,7 @@ interface Preset {
 }
 
 interface Fault {
+    code?: string;
     message: string;
     fields?: Record<string, Fault>;
 }
