@@ -257,7 +257,7 @@ func checkReadme(t *testing.T, c *shipped, receiver string) {
 	p := c.start(t, "readme", "BASE="+s.base, "CONTACTBASE_KEY="+key, "CONTACTBASE_TENANT="+tenant, "CONTACTBASE_WEBHOOK_SECRET="+secret)
 	for _, text := range []string{
 		"created Ada Lovelace\n", "updated Analytical Engines +442079460001\n", "item 0 updated", "item 1 failed", "validation_failed", "found Ada Lovelace\n",
-		"redirect to " + s.base + "/portal/#token=", "refused 400 invalid_email ", "created Alan Turing\n", "left Navy for Yale\n",
+		"redirect to " + s.base + "/portal/#token=", "rejected 400 invalid_email ", "created Alan Turing\n", "left Navy for Yale\n",
 	} {
 		p.await(text)
 	}
