@@ -173,7 +173,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.sees("The email address or password is incorrect.")
 	b.enter("ada@example.com")
 	b.run(`document.querySelector('[title="Account"]').click()`) // above the page
-	b.sees("no mail server is set up")
+	b.sees("No mail server is set up")
 	b.look("portal-account")
 	b.click("Cancel")
 	b.click("Members")

@@ -42,9 +42,9 @@ const (
 	Serving = 0
 
 	// PublicFiles serves files at all paths that have no route. PocketBase has started its schedule.
-	PublicFiles = 1000 + iota
+	PublicFiles = 1000
 	// DeclarationsEnd ends the declarations of event types by extensions. The server listens next.
-	DeclarationsEnd
+	DeclarationsEnd = 1001
 )
 
 // Request: two handlers are outside of the router: routes/arrive.go, then internal/body. Middleware then runs from the
