@@ -3,6 +3,7 @@ package xlsx
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -16,7 +17,8 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("row %d %s", e.Row, e.Reason) }
 
 // Read returns the cells of the next row that is not blank, up to the last one with a value, and the number of the
-// row. It returns io.EOF after the last row. After an error that is not a *RowError, do not call Read again.
+// row. The cells are valid until the next call: a file of rows with one far cell each is small, and its rows are not.
+// It returns io.EOF after the last row. After an error that is not a *RowError, do not call Read again.
 func (r *Reader) Read() (cells []string, row int, err error) {
 	for {
 		token, err := r.sheet.next()
@@ -58,7 +60,8 @@ func (r *Reader) count(row xml.StartElement) error {
 // cells returns the cells of the row that has begun. If it cannot be read, they are left out, and the
 // error is a *RowError.
 func (r *Reader) cells() ([]string, error) {
-	row, column := cellRow{number: r.row}, -1
+	row, column := cellRow{number: r.row, cells: r.last[:0]}, -1
+	defer func() { r.last = row.cells }()
 	for {
 		token, err := r.sheet.next()
 		if err != nil {
@@ -110,7 +113,9 @@ func (r *cellRow) add(column int, text string) {
 		r.refused = &RowError{r.number, ManyCells}
 		return
 	case column >= len(r.cells):
-		r.cells = append(r.cells, make([]string, column+1-len(r.cells))...)
+		before := len(r.cells)
+		r.cells = slices.Grow(r.cells, column+1-before)[:column+1]
+		clear(r.cells[before:])
 	}
 	r.cells[column] = text
 }

@@ -99,10 +99,12 @@ func rounded(digits string, point, decimals int) (whole, fraction string) {
 // have no other one.
 func (f format) fill(digits string) string {
 	var text strings.Builder
+	text.Grow(len(f.whole) + len(digits))
 	left := f.places
-	for _, c := range f.whole {
+	for i := range len(f.whole) {
+		c := f.whole[i]
 		if c != digitOrZero && c != digitOrNothing {
-			text.WriteRune(c)
+			text.WriteByte(c)
 			continue
 		}
 		isFirst := left == f.places

@@ -50,8 +50,9 @@ type Reader struct {
 	formats  []format // by the style of a cell
 	from1904 bool
 	sheet    *parser
-	row      int   // that was read last
-	given    int64 // bytes of the cells that were read
+	row      int      // that was read last
+	last     []string // its cells, whose memory the next row takes
+	given    int64    // bytes of the cells that were read
 }
 
 // Open opens the sheet with this name, in any case, or the first visible one if the name is "". It copies the

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"contactbase/internal/testkit/measure"
 	"contactbase/internal/xlsx"
 )
 
@@ -75,5 +76,27 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 	if _, _, err := reader.Read(); !errors.Is(err, io.EOF) {
 		t.Errorf("the sheet ends with %v", err)
+	}
+}
+
+// A row with one far cell takes no memory for the cells before it, and shows nothing of the row before.
+func TestFarCells(t *testing.T) { // not beside other tests, because it measures the process
+	const n = 2_000
+	file := book(strings.Repeat(`<row><c r="ALL1"><v>1</v></c></row><row><c r="C1"><v>2</v></c></row>`, n)).zip(t)
+	reader, err := xlsx.Open(t.Context(), bytes.NewReader(file), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	allocated := measure.Allocated(func() {
+		for i := range 2 * n {
+			cells, _, err := reader.Read()
+			if err != nil || strings.Join(cells, "") != []string{"1", "2"}[i%2] || len(cells) != []int{1000, 3}[i%2] {
+				t.Fatalf("row %d: %q, %v", i, cells, err)
+			}
+		}
+	})
+	if most := uint64(2 * n * 4 << 10); allocated > most {
+		t.Errorf("%d rows allocate %d bytes, more than %d", 2*n, allocated, most)
 	}
 }

@@ -37,10 +37,12 @@ const noName = ";;;;"
 // card is what an import reads of a card (vCard 2.1, RFC 2426 and RFC 6350).
 type card struct{ vcard.Card }
 
-// parseCard parses the properties between the first and the last line of a card, or returns why they cannot be read.
+// parseCard parses a card, whose buffer the decoder takes as its own, or returns why it cannot be read.
 // guess returns the encoding of a value that does not name it.
-func parseCard(properties string, guess func(raw []byte) string) (parsed card, refused string, err error) {
-	parsed.Card, err = vcard.NewDecoder(strings.NewReader("BEGIN:VCARD\n" + properties + "END:VCARD\n")).Decode()
+func parseCard(
+	properties *bufio.Reader, guess func(raw []byte) string,
+) (parsed card, refused string, err error) {
+	parsed.Card, err = vcard.NewDecoder(properties).Decode()
 	if err != nil {
 		return card{}, fmt.Sprintf("the card is damaged (%s): export it again as vCard 3.0",
 			strings.TrimPrefix(err.Error(), "vcard: ")), nil

@@ -105,6 +105,7 @@ func (r *Reader) readAhead(continues func(Row) bool) error {
 		for _, cell := range row.Cells {
 			size += len(cell)
 		}
+		row.Cells = slices.Clone(row.Cells)
 		if r.ahead = append(r.ahead, row); !continues(row) {
 			break
 		}

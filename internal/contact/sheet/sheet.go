@@ -119,7 +119,8 @@ type Row struct {
 	Warning string   // about cells that are left out, "" for none
 }
 
-// rowReader reads the rows of a file that are not blank, with as many cells as they have.
+// rowReader reads the rows of a file that are not blank, with as many cells as they have. The cells of a row are valid
+// until the next one is read.
 type rowReader interface {
 	Read() (Row, error)
 	io.Closer
@@ -244,7 +245,7 @@ func (r *Reader) Read() (Row, error) {
 	var more []string
 	if len(row.Cells) > len(r.Columns) {
 		more = withoutBlankEnd(row.Cells[len(r.Columns):])
-		row.Cells = row.Cells[:len(r.Columns)]
+		row.Cells = row.Cells[:len(r.Columns):len(r.Columns)]
 	}
 	switch {
 	case row.Refused != "" || len(more) == 0:
@@ -254,6 +255,9 @@ func (r *Reader) Read() (Row, error) {
 		row.Refused = fmt.Sprintf("the row has %d cells, but there are only %d headings: "+
 			"put a cell that contains the separator in quotation marks", len(r.Columns)+len(more), r.width)
 	}
+	if r.Format == Workbook {
+		row.Cells = append(make([]string, 0, len(r.Columns)), row.Cells...) // those of the reader change
+	}
 	row.Cells = Pad(row.Cells, len(r.Columns))
 	return row, nil
 }
@@ -262,7 +266,7 @@ func (r *Reader) Read() (Row, error) {
 func joined(cells []string) string {
 	var found []string
 	for _, cell := range cells {
-		if strings.TrimSpace(cell) != "" {
+		if cell != "" && strings.TrimSpace(cell) != "" {
 			found = append(found, cell)
 		}
 	}

@@ -19,10 +19,13 @@ import (
 // maxCard is the maximum size of a card in bytes, without the properties that an import does not read.
 const maxCard = 64 << 10
 
-// The first and the last property of a card.
+// The first and the last property of a card, and their lines.
 const (
 	beginProperty = "BEGIN"
 	endProperty   = "END"
+
+	beginLine = beginProperty + ":VCARD\n"
+	endLine   = endProperty + ":VCARD\n"
 )
 
 // appleKind is the kind of a card that iCloud exports as version 3.0.
@@ -55,18 +58,19 @@ func isVCard(head []byte) bool {
 // cardRows reads the cards of an address book as rows, below a row of headings.
 type cardRows struct {
 	in      *bufio.Reader
-	row     int      // that was read last
-	columns []string // nil before the row of headings
-	custom  []string // the custom fields, and the offered properties, that have columns
-	country string   // that the file comes from, "" if unknown
-	guessed string   // the encoding of quoted-printable values that do not name theirs, "" before the first one
-	ahead   string   // a line that was read, and belongs to the next card
-	coming  *string  // a line that was read, and begins the next property; nil for none
-	large   []string // the offered properties of the card that are left out
+	parsed  *bufio.Reader // of the card, because a buffer for each is larger than most cards
+	row     int           // that was read last
+	columns []string      // nil before the row of headings
+	custom  []string      // the custom fields, and the offered properties, that have columns
+	country string        // that the file comes from, "" if unknown
+	guessed string        // the encoding of quoted-printable values that do not name theirs, "" before the first one
+	ahead   string        // a line that was read, and belongs to the next card
+	coming  *string       // a line that was read, and begins the next property; nil for none
+	large   []string      // the offered properties of the card that are left out
 }
 
 func newCardRows(text io.Reader) *cardRows {
-	return &cardRows{in: bufio.NewReaderSize(text, 64<<10)}
+	return &cardRows{in: bufio.NewReaderSize(text, 64<<10), parsed: bufio.NewReader(nil)}
 }
 
 // Close implements io.Closer.
@@ -114,6 +118,7 @@ func (r *cardRows) card() (c card, refused string, err error) {
 		refused, r.ahead = "the card has no line BEGIN:VCARD: add it", line
 	}
 	var lines, offers strings.Builder
+	lines.WriteString(beginLine)
 	for {
 		line, err := r.next()
 		switch {
@@ -123,7 +128,9 @@ func (r *cardRows) card() (c card, refused string, err error) {
 		case err != nil:
 			return card{}, "", err
 		case propertyIn(line) == endProperty && refused == "":
-			return parseCard(lines.String()+offers.String(), r.guess)
+			lines.WriteString(offers.String() + endLine)
+			r.parsed.Reset(strings.NewReader(lines.String()))
+			return parseCard(r.parsed, r.guess)
 		case propertyIn(line) == endProperty:
 			return card{}, refused, nil
 		case slices.Contains(offered, propertyIn(line)):
@@ -135,7 +142,8 @@ func (r *cardRows) card() (c card, refused string, err error) {
 		case lines.Len()+len(line) > maxCard:
 			refused = fmt.Sprintf("the card has more than %d KiB: shorten it", maxCard>>10)
 		default:
-			lines.WriteString(withNamedParameters(line) + "\n")
+			lines.WriteString(withNamedParameters(line))
+			lines.WriteByte('\n')
 		}
 	}
 }

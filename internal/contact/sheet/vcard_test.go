@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/testkit"
+	"contactbase/internal/testkit/measure"
 )
 
 // card returns a card with these lines.
@@ -260,5 +261,19 @@ func TestFieldsOfSheets(t *testing.T) {
 				t.Errorf("%s: %s comes back as %v, not %q", name, field, item.Changes[field], value)
 			}
 		}
+	}
+}
+
+// A small card costs no buffer of its own.
+func TestSmallCards(t *testing.T) { // not beside other tests, because it measures the process
+	const n = 5_000
+	file := strings.Repeat("BEGIN:VCARD\nFN:a\nEND:VCARD\n", n)
+	allocated := measure.Allocated(func() {
+		if _, rows, err := read(t, file, sheet.Choice{}); err != nil || len(rows) != n || rows[n-1].Cells[1] != "a" {
+			t.Errorf("got %d rows, %v", len(rows), err)
+		}
+	})
+	if most := uint64(n * 4 << 10); allocated > most {
+		t.Errorf("%d cards allocate %d bytes, more than %d", n, allocated, most)
 	}
 }
