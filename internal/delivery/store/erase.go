@@ -36,6 +36,12 @@ WHERE contact != '' AND NOT ` + isErased("payload") + `
 const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
 WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 
+// redactSomeSQL redacts up to ?2 attempts of the finished deliveries of the events ?1.
+const redactSomeSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
+WHERE rowid IN (SELECT a.rowid FROM json_each(?1) j
+	CROSS JOIN deliveries d ON d.event = j.value AND d.status != 'pending'
+	CROSS JOIN delivery_attempts a ON a.delivery = d.id AND (a.responseBody != '' OR a.responseHeaders != '{}') LIMIT ?2)`
+
 // erasedContactsSQL returns the contacts in ?1 that do not exist.
 const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
@@ -81,21 +87,27 @@ func eraseSome(tx core.App, contacts string, after int64, limit int) (found int,
 		events = append(events, id)
 		return err
 	}, contacts, after, limit)
-	if err == nil && len(events) > 0 {
-		err = redactEvents(tx, events)
+	if err != nil || len(events) == 0 {
+		return 0, last, err
+	}
+	done, err := redactEvents(tx, events)
+	if !done {
+		return limit, after, err // so that there is another chunk
 	}
 	return len(events), last, err
 }
 
-// redactEvents redacts events, and the attempts of their finished deliveries.
-func redactEvents(tx core.App, events []string) error {
+// redactEvents redacts events, and the attempts of their finished deliveries. It is not done if these are too many for
+// one chunk.
+func redactEvents(tx core.App, events []string) (done bool, err error) {
 	encoded := sqlite.List(events)
-	_, err := sqlite.Run(tx, []sqlite.Statement{
+	_, err = sqlite.Run(tx, []sqlite.Statement{
 		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded),
-		statement(redactAttemptsSQL+"(SELECT d.id FROM json_each(?1) j "+
-			"JOIN deliveries d ON d.event = j.value AND d.status != 'pending')", encoded),
 	})
-	return err
+	if err != nil {
+		return false, err
+	}
+	return inOneChunk(tx, redactSomeSQL, encoded)
 }
 
 // webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, with the events of deleted contacts
@@ -119,23 +131,31 @@ func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err 
 		}
 		return err
 	}, webhookID, limit)
+	done := true
 	if err == nil && len(deliveries) > 0 {
-		err = deleteDeliveries(tx, deliveries)
+		done, err = deleteDeliveries(tx, deliveries)
 	}
-	if err == nil && len(orphaned) > 0 {
-		err = redactEvents(tx, orphaned)
+	for isRedacted := len(orphaned) == 0; err == nil && done && !isRedacted; { // most attempts were when they ended
+		isRedacted, err = redactEvents(tx, orphaned)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("deleting deliveries of the webhook %s: %w", webhookID, err)
+	case !done:
+		return limit, nil // so that there is another chunk
 	}
 	return len(deliveries), nil
 }
 
-func deleteDeliveries(tx core.App, ids []string) error {
+// deleteDeliveries deletes deliveries, unless they have too many attempts for one chunk: then it only deletes some of
+// these, and is not done.
+func deleteDeliveries(tx core.App, ids []string) (done bool, err error) {
 	encoded := sqlite.List(ids)
-	_, err := sqlite.Run(tx, []sqlite.Statement{
-		statement("DELETE FROM delivery_attempts WHERE delivery IN (SELECT value FROM json_each(?1))", encoded),
-		statement("DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded),
-	})
-	return err
+	done, err = inOneChunk(tx, deleteSomeAttempts+"SELECT value FROM json_each(?1)"+upToSome, encoded)
+	if err == nil && done {
+		_, err = sqlite.Run(tx, []sqlite.Statement{
+			statement("DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded),
+		})
+	}
+	return done, err
 }

@@ -17,13 +17,23 @@ func Enqueue(app core.App, eventID string, now time.Time) error {
 	return err
 }
 
+// AttemptsAtOnce is how many attempts a chunk deletes or redacts at a time.
+const AttemptsAtOnce = attemptsAtOnce
+
+// EraseSome redacts up to limit events of a contact, and returns how many it found, or the limit if it is not done.
+func EraseSome(tx core.App, contact string, limit int) (int, error) {
+	found, _, err := eraseSome(tx, sqlite.List([]string{contact}), 0, limit)
+	return found, err
+}
+
 // DeleteEvents deletes those of the events that are finished.
 func DeleteEvents(tx core.App, ids ...string) (int, error) {
 	some := make([]aged, len(ids))
 	for i, id := range ids {
 		some[i].ID = id
 	}
-	return deleteEvents(tx, some)
+	deleted, _, err := deleteEvents(tx, some)
+	return deleted, err
 }
 
 // MovedAt sets when the cursor was moved last for events that no webhook wants.
@@ -53,9 +63,11 @@ func QueuePlans() map[string][]any {
 		erasedContactsSQL:  {ids},
 		redactEventsSQL + "id IN (SELECT value FROM json_each(?1))": {ids},
 		redactAttemptsSQL + "(SELECT value FROM json_each(?1))":     {ids},
-		disableSQL:     {"", "", now},
-		failingSQL:     {"", now},
-		lastSuccessSQL: {""},
+		redactSomeSQL:     {ids, 1},
+		deleteAttemptsSQL: {ids, 1},
+		disableSQL:        {"", "", now},
+		failingSQL:        {"", now},
+		lastSuccessSQL:    {""},
 	}
 }
 

@@ -54,7 +54,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	for _, webhook := range webhooks {
 		now, given := stamp.Stored(time.Now()), 0
 		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before})
-		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
+		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) (bool, error) {
 			encoded := sqlite.List(idsOfAged(some))
 			changed, err := sqlite.Run(tx, []sqlite.Statement{
 				statement(giveUpSQL, now, encoded, before), statement(enqueueNextSQL, now, encoded),
@@ -62,7 +62,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 			if err == nil {
 				given += int(changed[0])
 			}
-			return err
+			return true, err
 		})
 		if given > 0 {
 			app.Logger().Warn("gave up deliveries to a webhook that stayed disabled for the whole retention period",
@@ -88,34 +88,56 @@ var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
 
 func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
 	finished := app.ConcurrentDB().NewQuery(finishedSQL).Bind(dbx.Params{"before": before})
-	err = inPages(ctx, app, finished, func(tx core.App, some []aged) error {
-		deleted, err := deleteEvents(tx, some)
+	err = inPages(ctx, app, finished, func(tx core.App, some []aged) (bool, error) {
+		deleted, done, err := deleteEvents(tx, some)
 		total += deleted
-		return err
+		return done, err
 	})
 	return total, err
 }
 
 // The statements that delete events that are still finished, with their deliveries and attempts.
 var (
-	deleteAttemptsSQL = "DELETE FROM delivery_attempts " +
-		"WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
+	deleteAttemptsSQL = deleteSomeAttempts + "SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))" +
+		upToSome
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
 	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
 	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " +
 		unfinished + " AND " + tenant.WritableSQL("e.tenant")
 )
 
-func deleteEvents(tx core.App, some []aged) (deleted int, err error) {
+// deleteEvents deletes those of the events that are still finished, and returns how many. If they have too many attempts
+// for one chunk, it only deletes some of these, and is not done.
+func deleteEvents(tx core.App, some []aged) (deleted int, done bool, err error) {
 	ids, err := sqlite.Values[string](sqlite.ReaderOf(tx), stillFinishedSQL, sqlite.List(idsOfAged(some)))
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	encoded := sqlite.List(ids)
+	done, err = inOneChunk(tx, deleteAttemptsSQL, encoded)
+	if err != nil || !done {
+		return 0, false, err
+	}
 	_, err = sqlite.Run(tx, []sqlite.Statement{
-		statement(deleteAttemptsSQL, encoded), statement(deleteDeliveriesSQL, encoded), statement(deleteEventsSQL, encoded),
+		statement(deleteDeliveriesSQL, encoded), statement(deleteEventsSQL, encoded),
 	})
-	return len(ids), err
+	return len(ids), true, err
+}
+
+// A delivery has an attempt for each retry and each time that somebody sends it again, with up to 16 KiB of the
+// response. So what a chunk does with attempts is limited by their number.
+const (
+	attemptsAtOnce = 200
+
+	deleteSomeAttempts = "DELETE FROM delivery_attempts WHERE rowid IN (" + someAttempts
+	someAttempts       = "SELECT rowid FROM delivery_attempts WHERE delivery IN ("
+	upToSome           = ") LIMIT ?2)"
+)
+
+// inOneChunk runs a statement about the attempts in ?1, of which there are up to ?2, and reports whether these were all.
+func inOneChunk(tx core.App, text string, args ...any) (all bool, err error) {
+	changed, err := sqlite.Run(tx, []sqlite.Statement{statement(text, append(args, attemptsAtOnce)...)})
+	return err == nil && changed[0] < attemptsAtOnce, err
 }
 
 // agedPage is how many rows a query returns.
@@ -137,8 +159,10 @@ func idsOfAged(rows []aged) []string {
 }
 
 // inPages reads rows after ({:from}, {:row}) in pages of {:limit}, without the writer lock, and writes in chunks.
-// Rows may have changed since they were read.
-func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) error) error {
+// Rows may have changed since they were read. write gets the same rows again until it is done with them.
+func inPages(
+	ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) (done bool, err error),
+) error {
 	var chunks sqlite.Chunks
 	for last := (aged{}); ; {
 		var page []aged
@@ -149,11 +173,15 @@ func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx 
 		last = page[len(page)-1]
 		err = chunks.Run(ctx, app, func(tx core.App, limit int) (int, error) {
 			some := page[:min(limit, len(page))]
-			page = page[len(some):]
 			if len(some) == 0 {
 				return 0, nil
 			}
-			return len(some), write(tx, some)
+			done, err := write(tx, some)
+			if !done {
+				return limit, err // so that there is another chunk
+			}
+			page = page[len(some):]
+			return len(some), err
 		})
 		if err != nil {
 			return err
