@@ -103,6 +103,9 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 		if expires, err = options.expires(sqlite.ReaderOf(tx), now); err != nil {
 			return err
 		}
+		if err := deleteEnded(tx, tenantID, now); err != nil {
+			return err
+		}
 		record.Set("expires", expires)
 		if err := tenant.Writable(sqlite.ReaderOf(tx), tenantID); err != nil {
 			return err
@@ -163,6 +166,23 @@ func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked in
 		return 0, fmt.Errorf("revoking the portal links of the tenant %q: %w", tenantID, err)
 	}
 	return revoked, nil
+}
+
+// endedAtOnce is how many links that have ended the creation of one deletes.
+const endedAtOnce = 10
+
+// deleteEnded deletes a few links of a tenant that have ended. With each creation, it keeps a tenant from having
+// thousands, which would all end with the key that made them, in its transaction.
+func deleteEnded(tx core.App, tenantID string, now time.Time) error {
+	_, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: "DELETE FROM `tenant_members` WHERE rowid IN (SELECT rowid FROM `tenant_members` " +
+			"WHERE `tenant` = ? AND `link` = 1 AND `expires` > '' AND `expires` < ? LIMIT ?)",
+		Args: []any{tenantID, stamp.Stored(now), endedAtOnce},
+	}})
+	if err != nil {
+		return fmt.Errorf("deleting ended portal links: %w", err)
+	}
+	return nil
 }
 
 // PruneLinks deletes up to limit records of links that have expired, and returns how many it deleted. Nothing refers
