@@ -67,6 +67,9 @@ func (s *server) acceptInvitation(e *core.RequestEvent) error {
 	if len(faults) > 0 {
 		return fault.InvalidRequest(faults)
 	}
+	if err := s.Limits.MayTry(e); err != nil {
+		return err
+	}
 	if err := accept(e.App, token, password); err != nil {
 		if limited := s.Limits.Refuse(e); limited != nil {
 			return limited

@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/member"
 	"contactbase/internal/move"
 	"contactbase/internal/testkit"
+	"contactbase/routes/limit"
 )
 
 const (
@@ -319,5 +320,25 @@ func TestInvitationByMail(t *testing.T) {
 	other := invitee(t, f, superuser, "grace@example.com")
 	if got := invite(superuser, other); got.Status != 200 || got.Data()["sent"] != false || got.Data()["url"] != nil {
 		t.Errorf("with a server that refuses, inviting gives %d %s", got.Status, got.Body)
+	}
+}
+
+// Each password of an invited member is hashed, which takes a while. Beyond the limit of failed authentications, none is.
+func TestAcceptingIsLimitedBeforeItHashes(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	superuser := newAdmin(t, f)
+	token := tokenOf(t, invite(superuser, invitee(t, f, superuser, "ada@example.com")))
+	guest, got := testkit.NewClient(t, f.base, ""), &testkit.Answer{}
+	for range 2 * limit.Refused.Burst {
+		if got = accept(guest, token, "short"); got.Status != 400 {
+			break
+		}
+	}
+	if got.Status != 429 {
+		t.Fatalf("a password of 5 characters gets %d %s", got.Status, got.Body)
+	}
+	if got := accept(guest, token, chosen); got.Status != 429 || got.Header.Get("Retry-After") == "" {
+		t.Errorf("a valid one then gets %d %s", got.Status, got.Body)
 	}
 }

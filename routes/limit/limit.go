@@ -141,6 +141,19 @@ func (l *Limits) Refuse(e *core.RequestEvent) error {
 	return nil
 }
 
+// MayTry returns an error if the client's address has had too many failed authentications, before one more is tried
+// that takes a while.
+func (l *Limits) MayTry(e *core.RequestEvent) error {
+	_, left, err := l.refused.RateLimitCtx(e.Request.Context(), visitor.Of(e), 0)
+	if err != nil {
+		return fmt.Errorf("looking up failed authentications: %w", err)
+	}
+	if wait := waitFor(left, Refused, 1); wait > 0 {
+		return rateLimited("Too many requests without a valid credential.", wait)
+	}
+	return nil
+}
+
 // Receive counts a request to an inbound webhook with this rateLimit, 0 or less for the default.
 func (l *Limits) Receive(e *core.RequestEvent, webhookID string, rateLimit int) error {
 	if rateLimit <= 0 {
