@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -89,9 +88,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	recovery := delivery.Recovery{
 		Since: since, Before: input.Before, RetryPending: input.RetryPending || input.Pending, DryRun: input.DryRun,
 	}
-	if owner := tenantOf(e); owner != "" {
-		recovery.Turn = func(ctx context.Context) (func(), error) { return s.Readers.Acquire(ctx, owner) }
-	}
+	recovery.Turn = s.turns(e)
 	missed, err := s.Deliveries.Recover(e.Request.Context(), e.Request.PathValue("id"), recovery)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -37,7 +38,7 @@ func (s *server) listAudit(e *core.RequestEvent) error {
 	switch e.Request.URL.Query().Get("format") {
 	case "", "json":
 	case "csv":
-		return writeAudit(e, query)
+		return s.writeAudit(e, query)
 	default:
 		return envelope.InvalidParameter("format", "must be json or csv")
 	}
@@ -52,8 +53,14 @@ func (s *server) listAudit(e *core.RequestEvent) error {
 }
 
 // writeAudit answers with all entries that a query selects, page by page.
-func writeAudit(e *core.RequestEvent, query audit.Query) error {
+func (s *server) writeAudit(e *core.RequestEvent, query audit.Query) error {
+	if query.ForMember {
+		if err := s.Limits.Try(e.Request.Context(), e.Auth, exports); err != nil {
+			return err
+		}
+	}
 	query.Limit = auditPage
+	turn := s.turns(e)
 	return writeSheet(e, "audit-"+time.Now().UTC().Format(time.DateOnly), sheet.CSV, func(to io.Writer) error {
 		writer, err := sheet.NewWriter(to, sheet.CSV, []string{
 			"created", "tenant", "actorKind", "actor", "actorName", "action", "collection", "record", "recordName", "fields",
@@ -63,7 +70,7 @@ func writeAudit(e *core.RequestEvent, query audit.Query) error {
 			return err
 		}
 		for more := true; more; more = query.Before != "" {
-			page, err := audit.List(e.App, query)
+			page, err := auditInTurn(e, query, turn)
 			if err = errors.Join(err, e.Request.Context().Err()); err != nil {
 				return err
 			}
@@ -79,6 +86,20 @@ func writeAudit(e *core.RequestEvent, query audit.Query) error {
 		}
 		return writer.Close()
 	})
+}
+
+// auditInTurn reads a page in a turn.
+func auditInTurn(
+	e *core.RequestEvent, query audit.Query, turn func(context.Context) (release func(), err error),
+) (*audit.Page, error) {
+	if turn != nil {
+		release, err := turn(e.Request.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	return audit.List(e.App, query)
 }
 
 func writeAuditLine(writer *sheet.Writer, line audit.Line) error {

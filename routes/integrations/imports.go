@@ -225,6 +225,7 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	query.Turn = s.turns(e)
 	if err := audit.Write(e.App, audit.Entry{
 		Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName,
 	}); err != nil {

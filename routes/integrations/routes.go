@@ -61,6 +61,9 @@ const (
 	membersTable    = member.CollectionName
 )
 
+// exports are the costly requests that write all of a list.
+const exports = "export"
+
 // routes is the route table.
 func (s *server) routes() []route.Route {
 	superusers := scope{}
@@ -110,7 +113,7 @@ func (s *server) contactRoutes(superusers scope) []route.Route {
 		route.New("GET", "/contacts/filters", s.listFilters, superusers),
 		route.New("POST", "/contacts/filters", s.addFilter, superusers),
 		route.New("GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))),
-		route.New("GET", "/contacts/export", s.exportContacts, admins(fromQuery("tenant", tenantsTable))),
+		route.New("GET", "/contacts/export", s.exportContacts, limited(exports, admins(fromQuery("tenant", tenantsTable)))),
 		route.New("GET", "/imports", s.listImports, admins()),
 		route.New("POST", "/imports", s.storeImport, streaming(admins(fromQuery("tenant", tenantsTable)))),
 		route.New("GET", "/imports/{id}", s.readImport, admins(fromPath(importsTable))),

@@ -2,6 +2,7 @@ package integrations
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -96,6 +97,17 @@ func tenantOf(e *core.RequestEvent) string {
 		return ""
 	}
 	return member.TenantOf(e.Auth)
+}
+
+// turns returns what waits for the turns of a request that reads for long, instead of the one turn that it has. It is
+// nil for superusers, who wait for nobody.
+func (s *server) turns(e *core.RequestEvent) func(context.Context) (release func(), err error) {
+	owner := tenantOf(e)
+	if owner == "" {
+		return nil
+	}
+	limit.Release(e.Response)
+	return func(ctx context.Context) (func(), error) { return s.Readers.Acquire(ctx, owner) }
 }
 
 // Admit implements route.Scope. It lets superusers pass, and those members whom the scope allows. It checks the role

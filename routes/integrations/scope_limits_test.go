@@ -28,6 +28,8 @@ func TestCostlyRequestsOfMembersAreLimited(t *testing.T) {
 		{"POST", "/deliveries/000000000000000/redeliver", ""},
 		{"POST", "/inbound/preview", `{"tenant":"{tenant}","body":{"name":"A"}}`},
 		{"GET", "/tenants/{tenant}/duplicates", ""},
+		{"GET", "/contacts/export?tenant={tenant}", ""},
+		{"GET", "/audit?format=csv", ""},
 		{"POST", "/tenants/{tenant}/contacts/000000000000000/merge", `{"from":["000000000000001"]}`},
 	} {
 		own, what := newCustomer(t, f, fmt.Sprint("Own", i)), tc.method+" "+tc.path

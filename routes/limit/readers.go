@@ -122,6 +122,22 @@ func (r *Readers) abandon(waiting *waitingRead) {
 	}
 }
 
+// Release ends the reading of a request whose response has the reading of a Response, for one that takes a turn for each
+// of its parts.
+func Release(response http.ResponseWriter) {
+	for response != nil {
+		if r, ok := response.(Response); ok {
+			r.Release()
+			return
+		}
+		inner, ok := response.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return
+		}
+		response = inner.Unwrap()
+	}
+}
+
 // Response ends a request's reading with the first byte of its response: a slow client holds nothing.
 type Response struct {
 	http.ResponseWriter

@@ -114,7 +114,7 @@ func (r *Reader) Each(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		page, err := r.page(app, tenantID, q)
+		page, err := r.inTurn(ctx, app, tenantID, q)
 		if err != nil {
 			return err
 		}
@@ -128,4 +128,16 @@ func (r *Reader) Each(
 		}
 		q.Cursor = page.Next
 	}
+}
+
+// inTurn reads a page in a turn of the query.
+func (r *Reader) inTurn(ctx context.Context, app core.App, tenantID string, q Query) (*Page, error) {
+	if q.Turn != nil {
+		release, err := q.Turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
+	return r.page(app, tenantID, q)
 }

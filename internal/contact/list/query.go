@@ -2,6 +2,7 @@ package list
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,6 +34,9 @@ type Query struct {
 	Offset int // how many contacts are skipped; SQLite steps over each of them
 	Sort   Sort
 	Cursor *Cursor // after which the page begins, at any depth for the same cost; nil with an offset
+
+	// waits for a turn to read a page of Each, and returns what ends it; nil if nobody else reads
+	Turn func(ctx context.Context) (release func(), err error)
 
 	isFolded bool // as search.Advisor.IsFolded returns it
 }
