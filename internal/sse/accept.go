@@ -11,11 +11,18 @@ import (
 // json is the media type of responses that are not streams.
 const json = "application/json"
 
+// maxAccept is how long the Accept headers are at most that are read, in bytes: net/http reads up to 1 MiB.
+const maxAccept = 8 << 10
+
 // IsPreferred reports whether a request prefers a stream to JSON: its Accept headers contain the media type of
-// streams with a quality that is above 0, and not below that of JSON. A range such as */* does not request a stream.
+// streams with a quality that is above 0, and not below that of JSON. A range such as */* does not request a stream, and
+// neither do headers of more than maxAccept bytes.
 func IsPreferred(header http.Header) bool {
-	qualities := map[string]float64{}
+	qualities, left := map[string]float64{}, maxAccept
 	for _, value := range header.Values("Accept") {
+		if left -= len(value); left < 0 {
+			return false
+		}
 		for _, element := range splitList(value) {
 			kind, parameters, err := mime.ParseMediaType(element)
 			if err != nil {

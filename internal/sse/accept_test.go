@@ -2,6 +2,7 @@ package sse_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"contactbase/internal/sse"
@@ -42,6 +43,8 @@ func TestIsPreferred(t *testing.T) {
 		{[]string{`text/html;title="a \", text/event-stream", text/event-stream`}, true},
 		{[]string{`,, text/event-stream ,`}, true},
 		{[]string{"/; text/event-stream"}, false},
+		{[]string{"text/event-stream" + strings.Repeat(", a/b", 1_000)}, true},
+		{[]string{"text/event-stream" + strings.Repeat(", a/b", 2_000)}, false},
 	} {
 		if got := sse.IsPreferred(http.Header{"Accept": tc.accept}); got != tc.want {
 			t.Errorf("Accept: %q prefers a stream: %t", tc.accept, got)

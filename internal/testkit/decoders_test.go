@@ -89,11 +89,14 @@ var decoders = map[string]string{
 		internal/body.Of internal/body.CountFor internal/mcp.Server.Answer internal/mcp.IsTool
 		routes/envelope.ReadProperties routes/envelope.DecodeObject
 	`,
+	"TestHostileStreams": `
+		internal/sse.IsPreferred internal/sse.NewStream internal/sse.Stream.Send internal/sse.AppendEvent internal/sse.AppendID
+	`,
 	"a form of PocketBase's, whose size is limited before": `
 		internal/body.Body.ParseForm
 	`,
 	"a header or the line of a request, of which net/http reads at most 1 MiB": `
-		internal/health.ServeLive internal/health.Monitor.ServeReady internal/sse.IsPreferred internal/sse.NewStream
+		internal/health.ServeLive internal/health.Monitor.ServeReady
 		internal/address.Base internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
 	`,
 	"what this program has written": `
@@ -101,7 +104,7 @@ var decoders = map[string]string{
 		internal/contact/custom.Readable internal/delivery.Sign internal/delivery.SignStandard
 		internal/delivery.Inspector.Deliver internal/delivery.IsSending internal/event.ReadPage
 		internal/overview.ReadLanding internal/secret.IsSealed internal/sqlite.IsRefused
-		internal/sqlite/physical.Parse internal/visitor.IsKnown internal/sse.Stream.Send internal/sse.AppendEvent internal/sse.AppendID
+		internal/sqlite/physical.Parse internal/visitor.IsKnown
 		internal/stamp.AppendShown internal/contact/sheet.Export internal/contact/sheet.NewWriter
 		internal/contact/sheet.KindOf internal/contact/sheet.KindOfRow
 	`,
