@@ -29,16 +29,22 @@ type Chunk func(tx core.App, limit int) (found int, err error)
 // TimedChunk is a Chunk that also ends with the row after which due reports true.
 type TimedChunk func(tx core.App, limit int, due func() bool) (found int, err error)
 
-// inPortions returns a chunk that calls another one with few rows at a time.
-func inPortions(chunk Chunk) TimedChunk {
+// inPortions returns a chunk that calls another one with few rows at a time: if they took long, with as many as fit
+// into what is left of the time.
+func (c *Chunks) inPortions(chunk Chunk) TimedChunk {
 	return func(tx core.App, limit int, due func() bool) (found int, err error) {
-		for portion := 1; found < limit; portion = min(2*portion, maxPortion) {
+		began := c.now()
+		for portion, before := 1, began; found < limit; {
 			rows := min(portion, limit-found)
 			some, err := chunk(tx, rows)
 			found += some
 			if err != nil || some < rows || due() {
 				return found, err
 			}
+			now := c.now()
+			row := max(1, now.Sub(before)/time.Duration(rows))
+			portion = min(2*portion, maxPortion, max(1, int((chunkTime-now.Sub(began))/row)))
+			before = now
 		}
 		return found, nil
 	}
@@ -96,7 +102,7 @@ func (c *Chunks) Run(ctx context.Context, app core.App, chunk Chunk) error {
 
 // Next calls chunk in one transaction, and reports whether there may be more rows.
 func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
-	return c.NextTimed("", app, inPortions(chunk))
+	return c.NextTimed("", app, c.inPortions(chunk))
 }
 
 // NextFor calls chunk once in a transaction, on behalf of an owner, the id of a tenant: owners take turns. It is for
