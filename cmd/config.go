@@ -24,7 +24,8 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 			var rows []row
 			for _, flags := range []*pflag.FlagSet{command.InheritedFlags(), serve} {
 				flags.VisitAll(func(flag *pflag.Flag) {
-					rows = append(rows, row{{"setting", flag.Name}, {"value", WithoutUser(settings.Text(flag), "[hidden]@")}, {"source", s.Source(flag)}})
+					value := WithoutUser(settings.Text(flag), "[hidden]@")
+					rows = append(rows, row{{"setting", flag.Name}, {"value", value}, {"source", s.Source(flag)}})
 				})
 			}
 			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a[0].value.(string), b[0].value.(string)) })

@@ -125,7 +125,8 @@ func memberInvite(app core.App) *cobra.Command {
 			case member.TenantOf(record) != t.Id:
 				err = errTaken(record)
 			case command.Flags().Changed("role") && record.GetString("role") != wanted.role:
-				err = fmt.Errorf("the member %s has the role %s; change it in the dashboard", record.Email(), record.GetString("role"))
+				err = fmt.Errorf("the member %s has the role %s; change it in the dashboard",
+					record.Email(), record.GetString("role"))
 			}
 			if err != nil {
 				return err

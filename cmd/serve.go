@@ -34,7 +34,8 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, awaitLoss func(cont
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, by default on 127.0.0.1:8090"
 	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
-	command.PersistentFlags().Lookup("origins").Usage = "origins whose pages may call PocketBase's API; /api/ext/v1 allows none"
+	command.PersistentFlags().Lookup("origins").Usage = "origins whose pages may call PocketBase's API; " +
+		"/api/ext/v1 allows none"
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
 		s := &served{out: command.OutOrStdout(), flag: "--http"}

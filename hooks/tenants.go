@@ -55,19 +55,20 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
-// refuseNamesake refuses a name that another tenant has, unless the request says that it is meant.
+// refuseNamesake refuses a name that another tenant has, if the request asks for that with sameName=false.
 func refuseNamesake(e *core.RecordRequestEvent) error {
 	name := e.Record.GetString("name")
-	if name == e.Record.Original().GetString("name") || e.Request.URL.Query().Get("sameName") == "true" {
+	if name == e.Record.Original().GetString("name") || e.Request.URL.Query().Get("sameName") != "false" {
 		return e.Next()
 	}
-	taken, err := sqlite.Value[bool](sqlite.ReaderOf(e.App), "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `name` = ?)", name)
+	const query = "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `name` = ?)"
+	taken, err := sqlite.Value[bool](sqlite.ReaderOf(e.App), query, name)
 	if err != nil {
 		return fmt.Errorf("looking for a tenant with the same name: %w", err)
 	}
 	if taken {
 		return e.BadRequestError("The record is invalid.", validation.Errors{"name": validation.NewError(
-			"validation_tenant_name_taken", "Another tenant has this name. To use it twice, send the query parameter sameName=true.")})
+			"validation_tenant_name_taken", "Another tenant has this name. To use it twice, omit sameName=false.")})
 	}
 	return e.Next()
 }

@@ -43,8 +43,8 @@ type Call struct {
 	At         time.Time
 }
 
-// keptList is one of the three lists of calls of a key: the slowest, those that were rate limited, which would drive out
-// all others, and those that failed otherwise.
+// keptList is one of the three lists of calls of a key: the slowest, those that were rate limited, which would drive
+// out all others, and those that failed otherwise.
 type keptList struct {
 	key           string
 	slow, limited bool

@@ -79,7 +79,8 @@ func ofTenant(value, collection string) string {
 var unnamedURL = "iif(l.`collection` = 'webhooks', " + ofTenant("iif(`name` = '', `url`, '')", "webhooks") + ", '')"
 
 // deletedName is the name, or the URL, in the entry of a record's deletion.
-const deletedName = "iif(l.`action` = 'deleted', coalesce(l.`changes` ->> '$.name.old', l.`changes` ->> '$.url.old'), NULL)"
+const deletedName = "iif(l.`action` = 'deleted', " +
+	"coalesce(l.`changes` ->> '$.name.old', l.`changes` ->> '$.url.old'), NULL)"
 
 // maxWalked is how many entries List looks at, if no index serves all of its filters.
 const maxWalked = 20_000
@@ -90,7 +91,8 @@ var listColumns = func() string {
 		names.WriteString("WHEN '" + r.collection + "' THEN " + r.name + " ")
 	}
 	return "l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
-		"coalesce(CASE l.`collection` " + names.String() + "END, " + deletedName + ", ''), coalesce(" + unnamedURL + ", ''), l.`fields`, " +
+		"coalesce(CASE l.`collection` " + names.String() + "END, " + deletedName + ", ''), " +
+		"coalesce(" + unnamedURL + ", ''), l.`fields`, " +
 		"coalesce(l.`changes`, '{}'), coalesce(l.`count`, 0), coalesce(l.`reason`, ''), l.`created`"
 }()
 
