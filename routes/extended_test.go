@@ -31,6 +31,13 @@ const (
 	lateName     = "to fail behind the write"
 )
 
+// refusals are what clients are told, by the names that the hook refuses.
+var refusals = map[string]string{
+	invalidName: "is bad", vagueName: "is bad", rejectedName: "hort and stout",
+	failingName: "extension of this installation failed", panickyName: "extension of this installation failed",
+	movedName: "extension of this installation failed", lateName: "extension of this installation failed",
+}
+
 // extend binds a hook of an extension to each write of a contact. after counts the hooks that run after writes.
 func extend(app core.App, other string, after *int) {
 	extended := extension.Record(app)
@@ -61,12 +68,7 @@ func extend(app core.App, other string, after *int) {
 	}
 	extended.OnRecordCreate("contacts").BindFunc(write)
 	extended.OnRecordUpdate("contacts").BindFunc(write)
-	extended.OnRecordDelete("contacts").BindFunc(func(e *core.RecordEvent) error {
-		if e.Record.GetString("name") == rejectedName {
-			return router.NewApiError(http.StatusTeapot, "short and stout", nil)
-		}
-		return e.Next()
-	})
+	extended.OnRecordDelete("contacts").BindFunc(write)
 	for _, bind := range []func(func(*core.RecordEvent) error) string{
 		app.OnRecordAfterCreateSuccess("contacts").BindFunc, app.OnRecordAfterUpdateSuccess("contacts").BindFunc,
 		app.OnRecordAfterDeleteSuccess("contacts").BindFunc,
@@ -93,7 +95,8 @@ type house struct {
 func newHouse(t *testing.T, extended bool) *house {
 	t.Helper()
 	client, f := newAPI(t)
-	h := &house{fixture: f, t: t, headers: client.Header, admin: newAdmin(t, f)}
+	headers := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant, everything...)).Header
+	h := &house{fixture: f, t: t, headers: headers, admin: newAdmin(t, f)}
 	h.inbound = testkit.Inbound(t, f.App, f.tenant, "full", nil)
 	h.id = create(t, client, `{"name":"stored","externalId":"stored","email":"stored@example.com"}`)
 	h.second = create(t, client, `{"name":"second","phone":"+4930123456"}`)
@@ -133,8 +136,21 @@ func (h *house) do(method, path, body string, header ...string) string {
 	return fmt.Sprintf("%d %s", response.StatusCode, text)
 }
 
+// page is do for a superuser.
+func (h *house) page(method, path, body string) string {
+	h.t.Helper()
+	return h.do(method, path, body, "Authorization", h.admin.Header.Get("Authorization"))
+}
+
 // throughImport checks and perhaps starts an import, and returns what it says.
 func (h *house) throughImport(csv string, start bool) string {
+	h.t.Helper()
+	done := h.admin.Do("GET", h.imported(csv, start), "").Data()
+	return fmt.Sprint(done["status"], done["counts"], done["refusals"])
+}
+
+// imported checks and perhaps starts an import, and returns its path.
+func (h *house) imported(csv string, start bool) string {
 	h.t.Helper()
 	stored := h.admin.Do("POST", "/api/integrations/imports?tenant="+h.tenant+"&name=c.csv", csv, "Content-Type", "text/csv").Data()
 	path, plan := "/api/integrations/imports/"+stored["id"].(string), `{"mapping":["name","company","email"],"match":"email"}`
@@ -146,8 +162,7 @@ func (h *house) throughImport(csv string, start bool) string {
 	if err := imports.Work(h.t.Context(), h.App); err != nil {
 		h.t.Fatal(err)
 	}
-	done := h.admin.Do("GET", path, "").Data()
-	return fmt.Sprint(done["status"], done["counts"], done["refusals"])
+	return path
 }
 
 // volatile matches what differs between two runs.
@@ -237,11 +252,39 @@ func waysToWrite() map[string]func(h *house, name, company string) string {
 			return string(h.admin.Do("POST", "/api/integrations/inbound/preview",
 				fmt.Sprintf(`{"tenant":%q,"body":%s}`, h.tenant, object(name, company, `,"email":"in@example.com"`))).Body)
 		},
+		"upsert of one": func(h *house, name, company string) string {
+			return h.do("PUT", contactsPath+"/by-external-id/stored", object(name, company, ""))
+		},
+		"atomic batch": func(h *house, name, company string) string {
+			return h.do("POST", contactsPath+"/batch", fmt.Sprintf(`{"atomic":true,"items":[{"action":"create","contact":{"name":"Last"}},
+				{"action":"create","contact":%s}]}`, object(name, company, "")))
+		},
+		"page": func(h *house, name, company string) string {
+			return h.page("PATCH", "/api/integrations/contacts/"+h.id, object(name, company, ""))
+		},
+		"page to merge": func(h *house, name, company string) string {
+			h.name(columns(name, company))
+			return h.page("POST", "/api/integrations/tenants/"+h.tenant+"/contacts/"+h.id+"/merge",
+				fmt.Sprintf(`{"from":[%q],"fields":{"name":%[1]q}}`, h.second))
+		},
+		"record to create": func(h *house, name, company string) string {
+			return h.page("POST", "/api/collections/contacts/records", object(name, company, `,"tenant":"`+h.tenant+`"`))
+		},
+		"record to update": func(h *house, name, company string) string {
+			return h.page("PATCH", "/api/collections/contacts/records/"+h.id, object(name, company, ""))
+		},
 	}
 }
 
 // isPreview reports whether a door writes nothing.
 func isPreview(door string) bool { return door == "check" || door == "dry run" || door == "preview" }
+
+func isMerge(door string) bool {
+	return door == "merge" || door == "dry run" || door == "page to merge"
+}
+
+// isRecord reports whether a door is PocketBase's, which has its own answers for errors of hooks.
+func isRecord(door string) bool { return strings.HasPrefix(door, "record") }
 
 // A hook that changes a contact does so through every door: rows, search rows, events and answers are those of a
 // caller who has sent the changed contact to an installation without a hook.
@@ -257,7 +300,7 @@ func TestHooksChangeWhatEveryDoorWrites(t *testing.T) {
 				t.Errorf("the answer is\n%s\nwithout the hook it is\n%s", got, want)
 			}
 			got, want = extended.state(), plain.state()
-			if door == "dry run" || door == "merge" { // the other contact was stored without a hook
+			if isMerge(door) { // the other contact was stored without a hook
 				got = strings.ReplaceAll(got, changedName, "Ada")
 				want = strings.ReplaceAll(want, "company:{Engines true} email:{ true}", "company:{ true} email:{ true}")
 				want = strings.ReplaceAll(want, `"+4930123456","company":"Engines","externalId":null`, `"+4930123456","company":null,"externalId":null`)
@@ -276,18 +319,17 @@ func TestHooksChangeWhatEveryDoorWrites(t *testing.T) {
 func TestHooksRefuseWhatEveryDoorWrites(t *testing.T) {
 	t.Parallel()
 	for door, write := range waysToWrite() {
-		for name, says := range map[string]string{
-			invalidName: "is bad", vagueName: "is bad", rejectedName: "hort and stout",
-			failingName: "extension of this installation failed", panickyName: "extension of this installation failed",
-			movedName: "extension of this installation failed", lateName: "extension of this installation failed",
-		} {
+		for name, says := range refusals {
+			if door == "record to create" && name == movedName {
+				continue // a superuser chooses the tenant, and so may the hook
+			}
 			t.Run(door+" "+name, func(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t, true)
 				h.name("name = '" + name + "'")
 				before := h.state()
 				got := write(h, name, "")
-				if !strings.Contains(got, says) {
+				if strings.HasPrefix(got, "20") && isRecord(door) || !strings.Contains(got, says) && !isRecord(door) {
 					t.Errorf("the answer is %s", got)
 				}
 				after := h.state()

@@ -83,6 +83,9 @@ func (p *plan) saveRecords(tx core.App, hooks []string, result Result) (Result, 
 // ownerField is where a record that a plan saves keeps its tenant and its id, which hooks must not change.
 const ownerField = "@owner"
 
+// beforeField is where such a record keeps what was stored before relations of it moved.
+const beforeField = "@before"
+
 // errMoved means that a hook has changed the tenant or the id of a contact.
 var errMoved = errors.New("a hook must not change the tenant or the id of a contact")
 
@@ -99,16 +102,77 @@ func (p *plan) saveRecord(tx core.App, c *change) error {
 		p.fill(record, p.tenantID, c.after)
 	} else {
 		record.MarkAsNotNew()
+		if c.moved {
+			before, err := p.recordOf(p.tenantID, c.before)
+			if err != nil {
+				return err
+			}
+			record.SetRaw(beforeField, before)
+		}
 		for _, i := range c.fields {
 			record.Set(Fields[i].Name, *Fields[i].of(c.after))
 		}
 	}
-	record.SetRaw(ownerField, ownerOf(p.tenantID, c.after.ID))
+	return saveOwned(tx, record, p.tenantID, c.after.ID)
+}
+
+// saveOwned saves a record. It returns errMoved if a hook has changed the tenant or the id.
+func saveOwned(tx core.App, record *core.Record, tenantID, id string) error {
+	record.SetRaw(ownerField, ownerOf(tenantID, id))
 	err := tx.Save(record)
 	if checkOwner(record) != nil { // also if the rules have refused it
 		err = errors.Join(errMoved, err)
 	}
 	return err
+}
+
+// saveMoved saves a record of any collection whose relations a merge has changed. The error of a hook is a fault; one
+// of validation stays as it is.
+func saveMoved(tx core.App, record *core.Record) error {
+	hooks := extension.Places(tx, record.Collection())
+	if len(hooks) == 0 {
+		return tx.Save(record)
+	}
+	defer extension.Hold(tx, hooks)()
+	err := func() (err error) {
+		defer recoverHook(&err)
+		if record.Collection().Name == CollectionName {
+			return saveOwned(tx, record, record.GetString("tenant"), record.Id)
+		}
+		return tx.Save(record)
+	}()
+	if err == nil {
+		return nil
+	}
+	refused, err := hookFault(tx, hooks, err)
+	switch {
+	case err != nil:
+		return err
+	case refused.Code != fault.ValidationFailed:
+		return refused
+	}
+	invalid := validation.Errors{}
+	for name, wrong := range refused.Fields {
+		invalid[name] = errors.New(wrong.Message)
+	}
+	return invalid
+}
+
+// writeWhole runs all that writes a contact's record in one transaction, if extensions have hooks before writes: then
+// whatever one of them throws undoes the write.
+func writeWhole(e *core.ModelEvent) error {
+	record, isRecord := e.Model.(*core.Record)
+	if !isRecord {
+		return e.Next()
+	}
+	hooks := extension.Places(e.App, record.Collection())
+	if len(hooks) == 0 {
+		return e.Next()
+	}
+	return sqlite.TransactModel(e, record.GetString("tenant"), func(tx core.App) error {
+		defer extension.Hold(tx, hooks)()
+		return e.Next()
+	})
 }
 
 func ownerOf(tenantID, id string) string { return tenantID + "/" + id }

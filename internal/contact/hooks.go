@@ -26,6 +26,13 @@ func Bind(app core.App, erase Erase, wake func()) {
 	app.OnRecordValidate(CollectionName).Bind(&hook.Handler[*core.RecordEvent]{
 		Func: validateRecord, Priority: order.RulesApplied,
 	})
+	whole := hook.Handler[*core.ModelEvent]{Func: writeWhole, Priority: order.WrittenWhole}
+	for _, on := range []func(...string) *hook.TaggedHook[*core.ModelEvent]{
+		app.OnModelCreate, app.OnModelUpdate, app.OnModelDelete,
+	} {
+		handler := whole
+		on(CollectionName).Bind(&handler)
+	}
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
 	app.OnRecordUpdateExecute(CollectionName).BindFunc(updateRecord)
 	app.OnRecordDeleteExecute(CollectionName).BindFunc(func(e *core.RecordEvent) error { return deleteWith(e, erase) })
@@ -103,6 +110,9 @@ func updateRecord(e *core.RecordEvent) error {
 		if err != nil {
 			return err
 		}
+		if before, moved := e.Record.GetRaw(beforeField).(*core.Record); moved {
+			stored = before
+		}
 		same, err := holdsSame(tx, e.Record, stored)
 		if err != nil {
 			return fmt.Errorf("comparing the contact %s with what is stored: %w", stored.Id, err)
@@ -143,6 +153,9 @@ func findOwned(tx core.App, collection *core.Collection, tenantID, id string) (*
 // deleteWith deletes a record, and what is stored about the contact elsewhere.
 func deleteWith(e *core.RecordEvent, erase Erase) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := checkOwner(e.Record); err != nil {
+			return err
+		}
 		tenantID := e.Record.GetString("tenant")
 		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
@@ -179,6 +192,7 @@ func deleteRecord(tx core.App, tenantID, id, mergedInto string) error {
 		return err
 	}
 	record.SetRaw(mergedIntoField, mergedInto)
+	record.SetRaw(ownerField, ownerOf(tenantID, id))
 	if err := relation.Refusal(tx.Delete(record)); err != nil {
 		return fmt.Errorf("deleting the contact %s: %w", record.Id, err)
 	}

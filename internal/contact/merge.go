@@ -49,7 +49,8 @@ func (m *Merge) Apply(tx core.App, tenantID string) (*Contact, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := relation.Move(tx, p.collection, p.From, p.ID); err != nil {
+	save := func(record *core.Record) error { return saveMoved(tx, record) }
+	if err := relation.Move(tx, p.collection, p.From, p.ID, save); err != nil {
 		return nil, err
 	}
 	// before the deletions, each of which forgets what leads to its contact
@@ -108,7 +109,7 @@ func (m *Merge) plan(app core.App, tx sqlite.Reader, tenantID string) (*merging,
 		return nil, err
 	}
 	r.plan = p
-	c := &change{before: r.before, sets: p.ownRelations(r.before, &r.Merge), now: time.Now()}
+	c := &change{before: r.before, sets: p.ownRelations(r.before, &r.Merge), moved: true, now: time.Now()}
 	for _, from := range r.from { // the unique values that the remaining contact may get are free once these are deleted
 		r.fill(p, c, from)
 		p.delete(&change{before: from, mergedInto: r.ID})

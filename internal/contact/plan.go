@@ -133,6 +133,7 @@ type change struct {
 	sets   Changes
 
 	mergedInto string // the id of the contact that a deleted one is merged into, "" for none
+	moved      bool   // whether relations of the stored contact have moved since it was planned: see relation.Move
 	takesOver  bool   // whether its external id may lead to another contact until now: see merged.go
 
 	fields []int     // the indexes in Fields of the shipped fields that change

@@ -81,6 +81,8 @@ const (
 const (
 	// PreviewsNoted notes what a preview with hooks of extensions writes, and skips all that runs after such a write.
 	PreviewsNoted = -2000
+	// WrittenWhole puts all that writes a contact into one transaction, if extensions have hooks before writes.
+	WrittenWhole = -1500
 	// AppReplaced replaces the app of a transaction that has ended, before any other handler uses it.
 	AppReplaced = -1000
 	// RulesApplied applies the rules of contacts and of webhooks' event types to what extensions have made of the record,

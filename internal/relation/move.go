@@ -19,16 +19,18 @@ const maxMoved = 1_000
 // Move changes the records of admins that have a relation to one of the records from, so that they have one to the
 // record to instead, in the caller's transaction. A relation never contains an id twice, and to itself never relates
 // to itself. Of the records from and to, only these relations change, without hooks: the caller deletes or saves
-// them. The error is a fault with the code InUse, which names the relation, if a record cannot be saved, or if there
-// are more than a thousand.
-func Move(tx core.App, target *core.Collection, from []string, to string) error {
+// them. The others are saved with save. The error is a fault with the code InUse, which names the relation, if a record
+// is then invalid, or if there are more than a thousand.
+func Move(
+	tx core.App, target *core.Collection, from []string, to string, save func(record *core.Record) error,
+) error {
 	moved, err := movedRecords(tx, target, from, to)
 	if err != nil {
 		return err
 	}
 	for _, m := range moved {
 		if m.record.Collection().Id != target.Id || m.record.Id != to && !slices.Contains(from, m.record.Id) {
-			if err := m.refusal(tx.Save(m.record)); err != nil {
+			if err := m.refusal(save(m.record)); err != nil {
 				return err
 			}
 			continue
@@ -115,8 +117,9 @@ func (r reference) redirect(record *core.Record, from []string, to string) {
 
 // refusal returns the error of saving the record.
 func (m *movedRecord) refusal(err error) error {
-	if err == nil {
-		return nil
+	var known *fault.Error
+	if err == nil || errors.As(err, &known) {
+		return err
 	}
 	names := make([]string, len(m.fields))
 	for i, field := range m.fields {

@@ -177,7 +177,8 @@ const maxDetached = 1_000
 
 // Detach does what PocketBase does after the records with these ids are deleted, for the records that have a relation
 // to one of them. A cascading relation deletes its record if it has no other id left, and any other relation drops
-// the ids, even if it requires one. It returns the number of records.
+// the ids, even if it requires one. Relations within the collection stay: the caller deletes their records, too. It
+// returns the number of records.
 //
 // It finds them without the writer lock, because a relation without an index reads its whole collection, and then
 // changes them in chunks. It stops between two of them when ctx ends.
@@ -187,6 +188,9 @@ func Detach(ctx context.Context, app core.App, target *core.Collection, ids []st
 		return 0, err
 	}
 	for _, r := range references {
+		if r.collection.Id == target.Id {
+			continue
+		}
 		for more := true; more; {
 			records, err := r.recordIDs(app, ids)
 			if err != nil {

@@ -284,7 +284,7 @@ func TestMoveIsBounded(t *testing.T) {
 	c.relate("deals", core.RelationField{MaxSelect: 1})
 	c.addMany("deals", 1_001)
 	var used *fault.Error
-	err := relation.Move(c.app, c.find("contacts", ada).Collection(), []string{ada}, grace)
+	err := relation.Move(c.app, c.find("contacts", ada).Collection(), []string{ada}, grace, func(record *core.Record) error { return c.app.Save(record) })
 	if !errors.As(err, &used) || used.Code != fault.InUse || !strings.Contains(used.Message, "deals") {
 		t.Errorf("the error is %v", err)
 	}

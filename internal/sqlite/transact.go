@@ -135,10 +135,20 @@ func transact(app core.App, request *lockRequest, do func(tx core.App) error) er
 // of the record's tenant, if it has one. Meanwhile the app of the event is that of the transaction. Afterwards it is
 // the outer one again, which the after-success hooks expect.
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
-	outer := e.App
-	defer func() { e.App = outer }()
-	return transact(outer, &lockRequest{owner: e.Record.GetString("tenant")}, func(tx core.App) error {
-		e.App = tx
+	return within(&e.App, e.Record.GetString("tenant"), write)
+}
+
+// TransactModel is TransactRecord for an event of a model, on behalf of an owner.
+func TransactModel(e *core.ModelEvent, owner string, write func(tx core.App) error) error {
+	return within(&e.App, owner, write)
+}
+
+// within calls write in a transaction of the app, which meanwhile is that of the transaction.
+func within(app *core.App, owner string, write func(tx core.App) error) error {
+	outer := *app
+	defer func() { *app = outer }()
+	return transact(outer, &lockRequest{owner: owner}, func(tx core.App) error {
+		*app = tx
 		return write(tx)
 	})
 }
