@@ -29,6 +29,7 @@ const (
 	panickyName  = "to panic"
 	movedName    = "to be moved"
 	lateName     = "to fail behind the write"
+	afterName    = "to fail after the write"
 )
 
 // refusals are what clients are told, by the names that the hook refuses.
@@ -74,7 +75,9 @@ func extend(app core.App, other string, after *int) {
 		app.OnRecordAfterDeleteSuccess("contacts").BindFunc,
 	} {
 		bind(func(e *core.RecordEvent) error {
-			*after++
+			if *after++; e.Record.GetString("name") == afterName {
+				return errors.New("a bug of the hook")
+			}
 			return e.Next()
 		})
 	}
@@ -343,6 +346,38 @@ func TestHooksRefuseWhatEveryDoorWrites(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A hook that fails after a write changes nothing: with an error, the caller would write again. PocketBase's own routes
+// answer as PocketBase does.
+func TestHooksThatFailAfterAWrite(t *testing.T) {
+	t.Parallel()
+	for door, write := range waysToWrite() {
+		t.Run(door, func(t *testing.T) {
+			t.Parallel()
+			plain, extended := newHouse(t, false), newHouse(t, true)
+			want := volatile.ReplaceAllString(write(plain, afterName, "Engines"), "X")
+			if got := volatile.ReplaceAllString(write(extended, afterName, "Engines"), "X"); got != want && !isRecord(door) {
+				t.Errorf("the answer is\n%s\nwithout the hook it is\n%s", got, want)
+			}
+			if got, want := extended.state(), plain.state(); got != want {
+				t.Errorf("stored is\n%s\nwithout the hook it is\n%s", got, want)
+			}
+		})
+	}
+	for door, remove := range waysToDelete() {
+		t.Run(door+" a contact", func(t *testing.T) {
+			t.Parallel()
+			plain, extended := newDoomed(t, afterName, false), newDoomed(t, afterName, true)
+			want := volatile.ReplaceAllString(remove(plain), "X")
+			if got := volatile.ReplaceAllString(remove(extended), "X"); got != want && !isRecord(door) {
+				t.Errorf("the answer is\n%s\nwithout the hook it is\n%s", got, want)
+			}
+			if got, want := extended.state(), plain.state(); got != want {
+				t.Errorf("stored is\n%s\nwithout the hook it is\n%s", got, want)
+			}
+		})
 	}
 }
 

@@ -122,13 +122,27 @@ func Transact(ctx context.Context, app core.App, owner string, short bool, do fu
 // because PocketBase's RunInTransaction passes no context to it.
 const awaitLock = "-- wait for the writer lock"
 
+// transact is RunInTransaction with a lockRequest. PocketBase runs the hooks behind the writes of a transaction once it
+// has ended. If one of them fails after the commit, transact logs that: with an error, the caller would write again.
 func transact(app core.App, request *lockRequest, do func(tx core.App) error) error {
-	return app.RunInTransaction(func(tx core.App) error {
+	isCommitted := false
+	err := app.RunInTransaction(func(tx core.App) error {
 		if _, err := Direct(tx.NonconcurrentDB()).Exec(awaitLock, request); err != nil {
 			return err
 		}
+		if !app.IsTransactional() {
+			tx.TxInfo().OnComplete(func(failure error) error {
+				isCommitted = failure == nil
+				return nil
+			})
+		}
 		return do(tx)
 	})
+	if isCommitted && err != nil {
+		app.Logger().Error("a hook failed after the write was committed", "error", err)
+		return nil
+	}
+	return err
 }
 
 // TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction, on behalf
