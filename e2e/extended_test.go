@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,12 +24,46 @@ func buildExtended(t *testing.T) string {
 		}
 	}
 	// Go adds the modules that this one requires to the copy
-	command := exec.Command("go", "build", "-mod=mod", "-modfile="+module, "-o", path, ".")
+	overlay := filepath.Join(folder, "overlay.json")
+	for name, text := range map[string]string{"migration.go": ownMigration, "overlay.json": overlaid(t, folder)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("go", "build", "-mod=mod", "-modfile="+module, "-overlay="+overlay, "-o", path, ".")
 	command.Dir = "../examples/extended"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
+}
+
+// ownMigration is a migration in Go of the extension, as PocketBase names them.
+const ownMigration = `package main
+
+import (
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/migrations"
+)
+
+func init() {
+	migrations.Register(func(tx core.App) error { return tx.Save(core.NewBaseCollection("invoices")) }, nil, "1895000000_invoices.go")
+}
+`
+
+// overlaid returns the overlay that adds the migration in the folder to the example.
+func overlaid(t *testing.T, folder string) string {
+	t.Helper()
+	example, err := filepath.Abs("../examples/extended/migration.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced := map[string]string{example: filepath.Join(folder, "migration.go")}
+	encoded, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(encoded)
 }
 
 // A program of others extends the server: its rule holds in the API, its route answers, and its event is sent.
@@ -73,4 +108,10 @@ func TestExtendedExample(t *testing.T) {
 	if got := i.must("--version"); !strings.Contains(got, "1.0.0-extended") {
 		t.Errorf("the version is %q", got)
 	}
+	s.stop()
+	// without the extension, the program continues with the directory and its backups
+	i.program = nil
+	i.must("backup", "made.zip")
+	newInstallation(t).must("restore", filepath.Join(i.data, "backups", "made.zip"))
+	i.serve().signIn().expect(http.StatusOK, http.MethodGet, "/api/collections/invoices/records", "")
 }

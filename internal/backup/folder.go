@@ -82,8 +82,8 @@ func findTrace(dataDir string, hasDatabase bool) (string, error) {
 var ownMigration = regexp.MustCompile(`^176\d0000\d\d_\w+\.go$`)
 
 // checkVersion returns ErrNewer if a migration of this program or of PocketBase was applied that this version does
-// not have. Migrations of an older PocketBase, or of a program that used the directory before, are accepted: they are
-// in JavaScript, or older than the newest known one.
+// not have. Migrations of an older PocketBase, of an extension, or of a program that used the directory before, are
+// accepted: they are in JavaScript, noted by NoteExtensions, or older than the newest known one.
 func checkVersion(database string) error {
 	applied, err := appliedMigrations(database)
 	if err != nil {
@@ -106,6 +106,13 @@ func checkVersion(database string) error {
 		later := strings.HasSuffix(name, ".go") && name > newest
 		if slices.Contains(known, name) || !later && !IsOwn(name) {
 			continue
+		}
+		if !IsOwn(name) {
+			if noted, err := notedMigrations(database); err != nil {
+				return err
+			} else if slices.Contains(noted, name) {
+				continue
+			}
 		}
 		return fmt.Errorf("%w: it has the migration %s; use that version, "+
 			"or restore a backup that was made before it", ErrNewer, name)

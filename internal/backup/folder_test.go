@@ -27,6 +27,7 @@ func reopen(t *testing.T, dir string) error {
 // A data directory of a newer version is refused, and so is its backup. Other programs' migrations do not count.
 func TestFolderOfANewerVersion(t *testing.T) {
 	t.Parallel()
+	const noted, notedOwn = "9999999999_of_an_extension.go", "1769000001_of_ours.go"
 	for name, newer := range map[string]bool{
 		"1760000099_of_ours.go":         true,
 		"1761000003_of_ours.go":         true,
@@ -38,10 +39,18 @@ func TestFolderOfANewerVersion(t *testing.T) {
 		"1760123456_of_another_app.go":  false,
 		"1760000099_of_an_admin.js":     false,
 		"1760000099 of nobody we know.": false,
+		noted:                           false,
+		notedOwn:                        true,
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
 		app := newApp(t, dir)
 		if _, err := app.DB().Insert("_migrations", dbx.Params{"file": name, "applied": 1}).Execute(); err != nil && name != "1640988000_init.go" {
+			t.Fatal(err)
+		}
+		if err := noteMigrations(app, []string{noted, notedOwn}); err != nil {
+			t.Fatal(err)
+		}
+		if err := noteMigrations(app, []string{"9999999998_of_another_extension.go"}); err != nil {
 			t.Fatal(err)
 		}
 		made, err := Create(t.Context(), app, "")

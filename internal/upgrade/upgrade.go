@@ -78,6 +78,9 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	u.applying.Store(true)
 	defer u.applying.Store(false)
 	defer func() { err = errors.Join(err, u.unlock()) }()
+	if err := backup.NoteExtensions(u.app); err != nil {
+		return err
+	}
 	if len(todo) == 0 {
 		if err := u.app.RunAllMigrations(); err != nil { // of a new directory, or none
 			return err
