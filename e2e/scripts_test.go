@@ -196,3 +196,21 @@ func TestMigrateCommands(t *testing.T) {
 		t.Errorf("a migration that breaks the program: %+v", got)
 	}
 }
+
+// Changes of collections in the dashboard become migrations if asked for, with and without hooks.
+func TestAutomigrate(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	admin := i.serve("--automigrate").signIn()
+	admin.expect(http.StatusOK, http.MethodPost, "/api/collections", `{"name":"orders","type":"base"}`)
+	written, err := filepath.Glob(filepath.Join(filepath.Dir(i.data), "pb_migrations", "*_created_orders.js"))
+	if err != nil || len(written) != 1 {
+		t.Fatalf("there are the migrations %q, %v", written, err)
+	}
+	other := newInstallation(t)
+	other.script("pb_migrations/"+filepath.Base(written[0]), readText(t, written[0]))
+	if got := other.superuser().run("migrate", "up"); got.code != 0 {
+		t.Fatalf("the migration: %+v", got)
+	}
+	other.serve().signIn().expect(http.StatusOK, http.MethodGet, "/api/collections/orders/records", "")
+}

@@ -61,9 +61,14 @@ func isScript(file string) bool {
 	return strings.HasSuffix(file, ".js") || strings.HasSuffix(file, ".ts")
 }
 
-// LoadHooks binds the hooks, if there are any. It returns an error if others may write them. Each file has runtimes of
-// its own, so that errors can name it.
+// LoadHooks binds the hooks, if there are any, and what writes migrations. It returns an error if others may write the
+// hooks. Each file has runtimes of its own, so that errors can name it.
 func (c *Config) LoadHooks(app core.App) error {
+	if c.Automigrate {
+		if err := migratecmd.Register(app, nil, c.migrating()); err != nil {
+			return err
+		}
+	}
 	if err := checkWriters(c.Hooks); err != nil {
 		return err
 	}
@@ -95,9 +100,6 @@ func (c *Config) LoadHooks(app core.App) error {
 			return err
 		}
 		watch = false // one watcher sees all files
-	}
-	if c.Automigrate {
-		return migratecmd.Register(app, nil, c.migrating())
 	}
 	return nil
 }
