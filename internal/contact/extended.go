@@ -250,6 +250,7 @@ func hookFault(app core.App, hooks []string, err error) (*fault.Error, error) {
 	}
 	failure := &extension.Failure{File: strings.Join(hooks, ", "), Err: err}
 	if errors.As(err, &failure); !failure.Logged {
+		failure.Locate(err.Error())
 		app.Logger().Error("a hook failed", "hook", failure.Place(), "error", err)
 	}
 	return &fault.Error{Code: fault.Internal, Message: "An extension of this installation failed. " +

@@ -3,6 +3,7 @@
 package extension
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/sqlite"
 )
 
 const storeKey = "contactbaseExtension"
@@ -20,7 +23,7 @@ type registry struct {
 	mu       sync.RWMutex
 	bindings []binding
 	script   string // the JavaScript file that is being loaded, "" for none
-	held     []*hold
+	held     map[*core.TxAppInfo]*hold
 
 	bindPreviews sync.Once
 	previews     map[*core.TxAppInfo]map[core.Model]bool // what each has written
@@ -73,16 +76,38 @@ func Record(app core.App) core.App { return recorder{app} }
 
 type recorder struct{ core.App }
 
+// Unwrap returns the app that extensions receive through this one.
+func (r recorder) Unwrap() core.App { return r.App }
+
+// RunInTransaction implements core.App. A transaction that takes long is reported with the place of the caller.
+func (r recorder) RunInTransaction(do func(tx core.App) error) error {
+	return Transact(r.App, callerOf(2), do)
+}
+
+// Transact is PocketBase's RunInTransaction for an extension at a place, and reports it if it takes long.
+func Transact(app core.App, place string, do func(tx core.App) error) error {
+	return sqlite.Transact(context.Background(), app, "", false, func(tx core.App) error {
+		defer Hold(tx, []string{place})()
+		return do(tx)
+	})
+}
+
 // record remembers a hook for these tags, which the caller of the caller binds.
 func (r recorder) record(tags []string) {
 	found := of(r.App)
 	found.mu.Lock()
 	defer found.mu.Unlock()
 	place := found.script
-	if _, file, line, ok := runtime.Caller(3); place == "" && ok {
-		place = filepath.Base(file) + ":" + strconv.Itoa(line)
+	if place == "" {
+		place = callerOf(4)
 	}
 	found.bindings = append(found.bindings, binding{tags, place})
+}
+
+// callerOf returns the file and line of a caller, as of runtime.Caller.
+func callerOf(skip int) string {
+	_, file, line, _ := runtime.Caller(skip)
+	return filepath.Base(file) + ":" + strconv.Itoa(line)
 }
 
 // bind records a hook, then returns it.

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/extension"
+	"contactbase/internal/testkit"
 )
 
 func newApp(t *testing.T) core.App {
@@ -93,4 +94,20 @@ func TestLongHook(t *testing.T) {
 			t.Errorf("when it has ended: %v", err)
 		}
 	})
+}
+
+// A transaction that an extension begins with its app is reported by the place that begins it.
+func TestLongTransaction(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	err := extension.Record(app).RunInTransaction(func(core.App) error {
+		testkit.Eventually(t, "the transaction is named", func() bool {
+			err := extension.Working(app)
+			return err != nil && strings.Contains(err.Error(), "the extension extension_test.go:")
+		})
+		return nil
+	})
+	if err = errors.Join(err, extension.Working(app)); err != nil {
+		t.Error(err)
+	}
 }

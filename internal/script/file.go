@@ -3,8 +3,7 @@ package script
 import (
 	"errors"
 	"reflect"
-	"regexp"
-	"strconv"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +28,9 @@ type file struct {
 // The names of what a runtime has beside PocketBase's globals.
 const (
 	argsName   = "__args" // PocketBase's, set before a hook runs, and set to undefined when it has ended
+	appName    = "$app"   // PocketBase's, too
 	failedName = "__contactbaseFailed"
+	routedName = "__contactbaseRouted"
 )
 
 // prepare prepares a runtime. PocketBase sets its own globals afterwards.
@@ -46,6 +47,13 @@ func (f *file) prepare(vm *goja.Runtime) {
 		_ = vm.GlobalObject().DefineAccessorProperty(name, get, set, goja.FLAG_TRUE, goja.FLAG_FALSE) // it is a new property
 	}
 	_ = vm.Set(failedName, r.failed)
+	_ = vm.Set(routedName, r.routed)
+	define(appName, func(app goja.Value) goja.Value {
+		if given, ok := app.Export().(core.App); ok {
+			return vm.ToValue(r.limited(given))
+		}
+		return app
+	})
 	define(argsName, func(args goja.Value) goja.Value {
 		r.end()
 		if !goja.IsUndefined(args) {
@@ -54,7 +62,7 @@ func (f *file) prepare(vm *goja.Runtime) {
 		return args
 	})
 	for _, name := range binders(f.app) {
-		define(name, func(bind goja.Value) goja.Value { return r.locating(bind) })
+		define(name, func(bind goja.Value) goja.Value { return r.locating(bind, name == "routerAdd") })
 	}
 }
 
@@ -71,7 +79,7 @@ func binders(app core.App) []string {
 }
 
 // locating returns a function that binds as the given one does, with functions whose errors name the file and line.
-func (r *run) locating(bind goja.Value) goja.Value {
+func (r *run) locating(bind goja.Value, isRoute bool) goja.Value {
 	original, ok := goja.AssertFunction(bind)
 	if !ok {
 		return bind
@@ -79,7 +87,11 @@ func (r *run) locating(bind goja.Value) goja.Value {
 	return r.vm.ToValue(func(call goja.FunctionCall) goja.Value {
 		for i, argument := range call.Arguments {
 			if _, isScript := argument.Export().(func(goja.FunctionCall) goja.Value); isScript {
-				call.Arguments[i] = r.vm.ToValue(r.located(argument.String()))
+				before := ""
+				if isRoute && i == 2 { // its handler, behind which nothing else uses the request
+					before = routedName + "(arguments[0]); "
+				}
+				call.Arguments[i] = r.vm.ToValue(r.located(argument.String(), before))
 			}
 		}
 		result, err := original(call.This, call.Arguments...)
@@ -91,8 +103,8 @@ func (r *run) locating(bind goja.Value) goja.Value {
 }
 
 // located returns the source text of a function that calls the one with the given text, whose lines have the numbers
-// that they have in the file.
-func (r *run) located(text string) string {
+// that they have in the file. The statement before runs first.
+func (r *run) located(text, before string) string {
 	begin := 0 // of the line that binds it
 	if stack := r.vm.CaptureCallStack(2, nil); len(stack) > 1 {
 		for range stack[1].Position().Line - 1 {
@@ -104,7 +116,7 @@ func (r *run) located(text string) string {
 		begin, at = 0, strings.Index(r.file.source, text)
 	}
 	lines := strings.Count(r.file.source[:begin+max(at, 0)], "\n")
-	return "function() { try { return (" + strings.Repeat("\n", lines) + text +
+	return "function() { " + before + "try { return (" + strings.Repeat("\n", lines) + text +
 		").apply(undefined, arguments) } catch (err) { throw " + failedName + "(err) } }"
 }
 
@@ -113,12 +125,22 @@ type run struct {
 	file *file
 	vm   *goja.Runtime
 
+	release func() // ends the notice that a hook runs in a transaction; nil for none
+
 	mu    sync.Mutex
 	timer *time.Timer // that interrupts what runs; nil for none
 }
 
-// begin interrupts a hook that takes too long for the other writes, which wait for its transaction.
+// maxFrames is how many frames of Go may be on the stack when a hook begins: a hundred hooks that call each other have
+// fewer. Each takes a runtime of its own.
+const maxFrames = 10_000
+
+// begin limits a hook that runs in a transaction, and the depth of hooks that call each other.
 func (r *run) begin(args any) {
+	if runtime.Callers(maxFrames, make([]uintptr, 1)) > 0 {
+		r.vm.Interrupt(&extension.Failure{File: r.file.name, Err: extension.ErrTooDeep})
+		return
+	}
 	list, _ := args.([]any)
 	if len(list) == 0 {
 		return
@@ -127,10 +149,60 @@ func (r *run) begin(args any) {
 	if !field.IsValid() {
 		return
 	}
-	app, ok := field.Interface().(core.App)
-	if !ok || !app.IsTransactional() {
-		return
+	if app, ok := field.Interface().(core.App); ok && app.IsTransactional() {
+		r.release = extension.Hold(app, []string{r.file.name})
+		r.limit()
 	}
+}
+
+func (r *run) end() {
+	r.unlimit()
+	r.vm.ClearInterrupt()
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}
+
+// limitedApp is an app for JavaScript, whose transactions take no longer than other writes can wait.
+type limitedApp struct {
+	core.App
+	run *run
+}
+
+func (r *run) limited(app core.App) core.App {
+	if l, ok := app.(limitedApp); ok {
+		app = l.App
+	}
+	return limitedApp{app, r}
+}
+
+// routed limits the transactions of a route's handler that begin with the app of the request.
+func (r *run) routed(e *core.RequestEvent) { e.App = r.limited(e.App) }
+
+// Unwrap returns the app without the limit.
+func (l limitedApp) Unwrap() core.App { return l.App }
+
+// RunInTransaction implements core.App.
+func (l limitedApp) RunInTransaction(do func(tx core.App) error) error {
+	if l.IsTransactional() { // which is limited already
+		return do(l.App)
+	}
+	err := extension.Transact(l.App, l.run.file.name, func(tx core.App) error {
+		l.run.limit()
+		defer l.run.unlimit()
+		return do(tx)
+	})
+	if failure := (*extension.Failure)(nil); errors.Is(err, extension.ErrTooLong) && errors.As(err, &failure) {
+		failure.Locate(err.Error())
+		failure.Logged = true
+		l.Logger().Error("a hook failed", "hook", failure.Place(), "error", failure)
+	}
+	return err
+}
+
+// limit interrupts what runs if it takes too long for the other writes, which wait for its transaction.
+func (r *run) limit() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var timer *time.Timer
@@ -144,7 +216,7 @@ func (r *run) begin(args any) {
 	r.timer = timer
 }
 
-func (r *run) end() {
+func (r *run) unlimit() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.timer != nil {
@@ -153,9 +225,6 @@ func (r *run) end() {
 		r.vm.ClearInterrupt()
 	}
 }
-
-// position matches a line in the stack of an error.
-var position = regexp.MustCompile(`\bpb\.js:(\d+):\d+`)
 
 // failed returns what to throw instead of a value that a hook has thrown: an error that names the file. Errors for the
 // client and those that name one stay.
@@ -182,9 +251,7 @@ func (r *run) failed(call goja.FunctionCall) goja.Value {
 	failure := &extension.Failure{File: r.file.name, Err: cause}
 	if object, ok := thrown.(*goja.Object); ok {
 		if stack := object.Get("stack"); stack != nil {
-			if found := position.FindStringSubmatch(stack.String()); found != nil {
-				failure.Line, _ = strconv.Atoi(found[1])
-			}
+			failure.Locate(stack.String())
 		}
 	}
 	failure.Logged = true
