@@ -15,7 +15,7 @@ import (
 
 // Open: every command opens the data directory first.
 const (
-	// DirectoryLocked takes the shared lock of the data directory, and refuses an interrupted restore or a newer version.
+	// DirectoryLocked takes the shared lock of the data directory, and stops after an interrupted restore or for data of a newer version.
 	DirectoryLocked = -10000 + iota
 	// DirectoryBackedUp makes a backup if PocketBase is about to migrate its own tables.
 	DirectoryBackedUp
@@ -52,21 +52,21 @@ const (
 // only concern PocketBase's own routes are not bound to ours.
 const (
 	// RequestsObserved measures and logs a request with its final status. It is directly inside PocketBase's request log,
-	// which a flood of refused requests must not fill.
+	// which a flood of rejected requests must not fill.
 	RequestsObserved = apis.DefaultActivityLoggerMiddlewarePriority + 1 + iota
 	// RequestsBegun is the begin and the end of a request. It gives the response a request ID, and an error its envelope.
-	// It refuses requests while the program stops, and writes during an upgrade, and holds a response back until the
+	// It rejects requests while the program stops, and writes during an upgrade, and holds a response back until the
 	// replica has what it reports. PocketBase's recovery from panics comes next.
 	RequestsBegun
 )
 
 // Identity: PocketBase has read the token of a member or superuser.
 const (
-	// AccountKnown notes the actor for the audit log. It counts the requests of members, refuses queries and changes that
+	// AccountKnown notes the actor for the audit log. It counts the requests of members, rejects queries and changes that
 	// only superusers may send, and lets each tenant's members read in turn.
 	AccountKnown = apis.DefaultLoadAuthTokenMiddlewarePriority + 1
 
-	// SignInsCounted is outside PocketBase's rate limit, to count also what that refuses.
+	// SignInsCounted is outside PocketBase's rate limit, to count also what that rejects.
 	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 2
 	// AddressesMasked is directly outside PocketBase's rate limit, which then counts an IPv6 network as one address.
 	AddressesMasked = apis.DefaultRateLimitMiddlewarePriority - 1
@@ -116,7 +116,7 @@ const (
 	SocketHandedOver
 	// RestoreEnds removes the mark of a restore before a restart.
 	RestoreEnds
-	// RequestsEnd refuses new requests, and waits for running ones. PocketBase shuts its server down next.
+	// RequestsEnd rejects new requests, and waits for running ones. PocketBase shuts its server down next.
 	RequestsEnd
 )
 
