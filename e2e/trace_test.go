@@ -191,6 +191,9 @@ func (d *disk) apply(c *call) error {
 	if !inside || strings.Contains(name, "/") || strings.HasSuffix(name, "-shm") { // the latter is created again
 		return nil
 	}
+	if strings.HasPrefix(name, ".contactbase.served") { // each start writes it, and commands ignore a broken one
+		return nil
+	}
 	file := d.files[name]
 	switch c.name {
 	case "open", "openat":

@@ -1,8 +1,8 @@
 import type { components } from "./schema.js";
 type Schemas = components["schemas"];
 /**
- * An event, discriminated by `type`. Later versions and extensions of an installation may send other types, which can be ignored. If the contact
- * was deleted later, an event may have only its `id`.
+ * An event, discriminated by `type`. Later versions and extensions of an installation may send other types, which can be ignored. If
+ * the contact was deleted later, an event may have only its `id`.
  */
 export type Event = Schemas["WebhookEvent"];
 /** A contact was created. */
