@@ -17,6 +17,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/replica"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
@@ -109,6 +110,20 @@ type property struct {
 	value any
 }
 
+// whenEmpty is what tables show of a list without elements, by its name.
+var whenEmpty = map[string]string{
+	"events":      "contact events",
+	"permissions": strings.Join(permissionNames(credential.ByDefault), ","),
+}
+
+// text returns the value as tables show it.
+func (p property) text() string {
+	if list, ok := p.value.([]string); ok && len(list) == 0 && whenEmpty[p.name] != "" {
+		return whenEmpty[p.name]
+	}
+	return text(p.value)
+}
+
 // row is a record as a command shows it, in the order of its columns.
 type row []property
 
@@ -132,7 +147,7 @@ func printOne(command *cobra.Command, r row) error {
 	}
 	table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, p := range r {
-		fmt.Fprintf(table, "%s\t%s\n", p.name, text(p.value))
+		fmt.Fprintf(table, "%s\t%s\n", p.name, p.text())
 	}
 	return table.Flush()
 }
@@ -158,7 +173,7 @@ func printAll(command *cobra.Command, rows []row) error {
 			fmt.Fprintln(table)
 		}
 		for _, p := range r {
-			fmt.Fprintf(table, "%s\t", text(p.value))
+			fmt.Fprintf(table, "%s\t", p.text())
 		}
 		fmt.Fprintln(table)
 	}
@@ -187,10 +202,7 @@ func text(value any) string {
 		}
 		return v
 	case []string:
-		if len(v) == 0 {
-			return "all"
-		}
-		return strings.Join(v, ",")
+		return text(strings.Join(v, ","))
 	case float64: // seconds
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	case map[string]int:

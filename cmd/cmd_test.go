@@ -36,16 +36,18 @@ func TestColumns(t *testing.T) {
 	t.Parallel()
 	collection := core.NewBaseCollection("tenants")
 	collection.Fields.Add(&core.NumberField{Name: "rateLimit"}, &core.DateField{Name: "created"}, &core.DateField{Name: "lastUsed"},
-		&core.SelectField{Name: "events", Values: []string{"a", "b"}, MaxSelect: 2})
+		&core.SelectField{Name: "events", Values: []string{"a", "b"}, MaxSelect: 2},
+		&core.SelectField{Name: "permissions", Values: []string{"a", "b"}, MaxSelect: 2})
 	record := core.NewRecord(collection)
 	record.Load(map[string]any{"rateLimit": 2_000_000, "created": "2026-01-31 10:20:30.456Z"})
-	shown := columns(record, "rateLimit", "created", "lastUsed", "events")
+	shown := columns(record, "rateLimit", "created", "lastUsed", "events", "permissions")
 	got, err := json.Marshal(shown)
-	if want := `{"rateLimit":2000000,"created":"2026-01-31T10:20:30.456Z","lastUsed":null,"events":[]}`; string(got) != want || err != nil {
+	if want := `{"rateLimit":2000000,"created":"2026-01-31T10:20:30.456Z","lastUsed":null,"events":[],"permissions":[]}`; string(got) != want || err != nil {
 		t.Errorf("it is %s (%v)", got, err)
 	}
 	for _, p := range shown {
-		if got, want := text(p.value), map[string]string{"rateLimit": "2000000", "created": "2026-01-31T10:20:30.456Z", "lastUsed": "-", "events": "all"}[p.name]; got != want {
+		if got, want := p.text(), map[string]string{"rateLimit": "2000000", "created": "2026-01-31T10:20:30.456Z", "lastUsed": "-",
+			"events": "contact events", "permissions": "contacts:read,contacts:write"}[p.name]; got != want {
 			t.Errorf("%s is shown as %s, not %s", p.name, got, want)
 		}
 	}

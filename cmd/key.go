@@ -56,8 +56,10 @@ func keyCreate(app core.App) *cobra.Command {
 	return command
 }
 
-func allPermissions() (names []string) {
-	for _, permission := range credential.Permissions {
+func allPermissions() []string { return permissionNames(credential.Permissions) }
+
+func permissionNames(permissions []credential.Permission) (names []string) {
+	for _, permission := range permissions {
 		names = append(names, string(permission))
 	}
 	return names

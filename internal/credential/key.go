@@ -27,14 +27,14 @@ const (
 // Permissions are all permissions.
 var Permissions = []Permission{ContactsRead, ContactsWrite, ContactsDelete, PortalLink, PortalLinkAdmin}
 
-// byDefault are the permissions of a key that names none.
-var byDefault = []Permission{ContactsRead, ContactsWrite}
+// ByDefault are the permissions of a key that names none.
+var ByDefault = []Permission{ContactsRead, ContactsWrite}
 
 // IsGuarded reports whether a key's record has a permission that no key has by default. Only people who have signed in
 // grant such a permission, and change or rotate a key that has it.
 func IsGuarded(record *core.Record) bool {
 	return slices.ContainsFunc(record.GetStringSlice("permissions"), func(name string) bool {
-		return !slices.Contains(byDefault, Permission(name))
+		return !slices.Contains(ByDefault, Permission(name))
 	})
 }
 

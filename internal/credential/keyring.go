@@ -32,7 +32,7 @@ type Identity struct {
 // Allows reports whether the key has the permission.
 func (i *Identity) Allows(p Permission) bool {
 	if len(i.permissions) == 0 {
-		return slices.Contains(byDefault, p)
+		return slices.Contains(ByDefault, p)
 	}
 	return slices.Contains(i.permissions, p)
 }
