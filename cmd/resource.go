@@ -41,6 +41,15 @@ func create(app core.App, collection, what string, values map[string]any) (*core
 
 // listCommand returns the command of a resource that lists its records, with --tenant only those of a tenant.
 func listCommand(app core.App, resource, short, collection string, show func(*core.Record) row) *cobra.Command {
+	return listWith(app, resource, short, func(command *cobra.Command, filter dbx.HashExp) error {
+		return listRecords(command, app, collection, filter, show)
+	})
+}
+
+// listWith is listCommand with a function that lists the records that the filter selects.
+func listWith(
+	app core.App, resource, short string, list func(command *cobra.Command, filter dbx.HashExp) error,
+) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
 		Use:     "list",
@@ -55,7 +64,7 @@ func listCommand(app core.App, resource, short, collection string, show func(*co
 				}
 				filter["tenant"] = t.Id
 			}
-			return listRecords(command, app, collection, filter, show)
+			return list(command, filter)
 		}),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")

@@ -3,11 +3,13 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/dbx"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/audit"
@@ -15,6 +17,7 @@ import (
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/overview"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
@@ -31,7 +34,7 @@ func NewWebhookCommand(
 ) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach),
-		listCommand(app, "webhook", "List the webhooks", webhook.CollectionName, showing(webhookColumns...)),
+		webhookList(app),
 		webhookRotate(app),
 		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
@@ -93,6 +96,33 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 }
 
 // headersOf returns the values of headers by their names, nil for none.
+func webhookList(app core.App) *cobra.Command {
+	return listWith(app, "webhook", "List the webhooks with their health in the last 24 hours",
+		func(command *cobra.Command, filter dbx.HashExp) error {
+			owner, _ := filter["tenant"].(string)
+			page, err := overview.ListWebhooks(app,
+				overview.WebhooksQuery{Tenant: owner, Sort: "created", Limit: math.MaxInt}, time.Now())
+			if err != nil {
+				return err
+			}
+			lines := map[string]overview.WebhookLine{}
+			for _, line := range page.Webhooks {
+				lines[line.ID] = line
+			}
+			return listRecords(command, app, webhook.CollectionName, filter, func(record *core.Record) row {
+				line := lines[record.Id]
+				shown := append(columns(record, webhookColumns...), property{"health", string(line.Health)})
+				if !asJSON(command) {
+					return shown
+				}
+				return append(shown, row{
+					{"errorRate", line.ErrorRate}, {"attempts", line.Attempts},
+					{"pending", line.Pending}, {"failed", line.Failed}, {"lastSuccess", line.LastSuccess},
+				}...)
+			})
+		})
+}
+
 func headersOf(sent []string) (headers map[string]string, err error) {
 	for _, header := range sent {
 		name, value, ok := strings.Cut(header, ":")

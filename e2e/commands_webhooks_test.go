@@ -78,8 +78,12 @@ func TestWebhookCommands(t *testing.T) {
 	c.expect(200, http.MethodPatch, path, `{"name":"Ada Lovelace"}`)
 	deliveries := all.await(t, "the next secret", atLeast(2))
 	listed := i.many("webhook", "list")
-	if len(listed) != 2 || listed[0]["secret"] != nil || listed[0]["disabled"] != false {
+	if len(listed) != 2 || listed[0]["secret"] != nil || listed[0]["disabled"] != false ||
+		listed[0]["errorRate"] != 0.0 || listed[0]["pending"] != 0.0 || listed[0]["health"] == nil {
 		t.Errorf("the list is %v", listed)
+	}
+	if table := i.must("webhook", "list"); !strings.Contains(table, "HEALTH") || !strings.Contains(table, "contact events") {
+		t.Errorf("the table is %s", table)
 	}
 	i.must("webhook", "delete", str(t, webhook, "id"))
 	c.expect(201, http.MethodPost, contactsPath, `{"name":"Bob"}`)
