@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
-	"contactbase/internal/safehttp"
 	"contactbase/internal/overview"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
 	"contactbase/internal/webhook"
@@ -95,7 +96,6 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	return command
 }
 
-// headersOf returns the values of headers by their names, nil for none.
 func webhookList(app core.App) *cobra.Command {
 	return listWith(app, "webhook", "List the webhooks with their health in the last 24 hours",
 		func(command *cobra.Command, filter dbx.HashExp) error {
@@ -123,6 +123,7 @@ func webhookList(app core.App) *cobra.Command {
 		})
 }
 
+// headersOf returns the values of headers by their names, nil for none.
 func headersOf(sent []string) (headers map[string]string, err error) {
 	for _, header := range sent {
 		name, value, ok := strings.Cut(header, ":")
@@ -209,9 +210,9 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 		Short:   "Queue again all events since a time that failed or were never attempted",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			at, err := time.Parse(time.RFC3339, since)
+			at, err := sinceOf(since, time.Now())
 			if err != nil {
-				return fmt.Errorf("--since must be an RFC 3339 time such as 2026-01-31T00:00:00Z")
+				return err
 			}
 			recovery.Since = at
 			missed, err := deliveries.Recover(command.Context(), args[0], recovery)
@@ -231,11 +232,34 @@ func webhookRecover(app core.App, deliveries *store.Store) *cobra.Command {
 			})
 		}),
 	}
-	command.Flags().StringVar(&since, "since", "", "the start, as an RFC 3339 time")
+	command.Flags().StringVar(&since, "since", "", "the start: a time such as 2026-01-31T12:00:00Z, a date such as "+
+		"2026-01-31 (midnight UTC), or how long ago, such as 90m, 24h or 7d")
 	command.Flags().BoolVar(&recovery.Before, "before", false, "include events from before the webhook existed")
 	command.Flags().BoolVar(&recovery.RetryPending, "pending", false, "also send now what waits for a retry")
 	command.Flags().BoolVar(&recovery.DryRun, "dryRun", false, "only count")
 	return command
+}
+
+// mostSinceDays bounds the days of --since: a century.
+const mostSinceDays = 36_500
+
+// sinceOf reads the flag --since: a time, a date or how long ago.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 64); err == nil && n <= mostSinceDays {
+			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, errors.New("--since must be a time such as 2026-01-31T12:00:00Z, a date such as 2026-01-31, " +
+		"or how long ago, such as 90m, 24h or 7d")
 }
 
 func webhookEnable(app core.App) *cobra.Command {
