@@ -143,7 +143,11 @@ func (s *served) show(app core.App, base string) {
 		app.Logger().Warn("the data directory is new, but has backups",
 			"data", folder, "backups", unrestored.Count, "restore", unrestored.Command)
 	}
+	isNew := app.Store().Has(newFolderKey)
 	if s.inLog {
+		if isNew {
+			app.Logger().Info("the data directory is new", "data", folder)
+		}
 		app.Logger().Info("serving", "address", base, "data", folder)
 		return
 	}
@@ -158,6 +162,9 @@ func (s *served) show(app core.App, base string) {
 `, base, folder)
 	if unrestored != nil {
 		fmt.Fprintf(s.out, "%s\n\n", unrestored.Notice)
+	}
+	if isNew {
+		fmt.Fprintf(s.out, "The data directory %s is new.\n\n", folder)
 	}
 }
 

@@ -30,6 +30,16 @@ func (u *Unrestored) Show(app core.App, command *cobra.Command) {
 	fmt.Fprintln(command.ErrOrStderr(), u.Notice)
 }
 
+// newFolderKey is the key in the store of an app that serves a data directory that had no database.
+const newFolderKey = "contactbaseNewFolder"
+
+// NoteNewFolder lets the server say when it starts that its data directory is new, if that has no database yet.
+func NoteNewFolder(app core.App) {
+	if _, err := os.Stat(filepath.Join(app.DataDir(), "data.db")); os.IsNotExist(err) {
+		app.Store().Set(newFolderKey, true)
+	}
+}
+
 // FindUnrestored returns what to say about the backups in a new data directory, nil if it is not new or has none.
 func FindUnrestored(dataDir string) *Unrestored {
 	dataDir = absolute(dataDir)

@@ -67,3 +67,21 @@ func TestNewDirectoryWithBackups(t *testing.T) {
 		t.Errorf("another command that creates the database exits with %d and prints %q", got.code, got.stderr)
 	}
 }
+
+// A server says that its data directory is new, and only at its first start.
+func TestNewDirectory(t *testing.T) {
+	t.Parallel()
+	for log, says := range map[string]string{"text": "The data directory %s is new.\n", "json": `"the data directory is new","data":"%s"`} {
+		i := newInstallation(t)
+		s := i.serve("--log", log)
+		s.end()
+		if want := fmt.Sprintf(says, i.data); strings.Count(s.output.String(), want) != 1 {
+			t.Errorf("with --log %s, it prints %s, not %s", log, s.output.String(), want)
+		}
+		s = i.serve("--log", log)
+		s.end()
+		if strings.Contains(s.output.String(), "is new") {
+			t.Errorf("once it is not new, it prints %s", s.output.String())
+		}
+	}
+}

@@ -45,6 +45,8 @@ func (p *Program) execute() error {
 		}
 	}
 	if err := runCommand(pb, command, args); err != nil {
+		} else if command.Name() == "serve" {
+			cmd.NoteNewFolder(pb)
 		return explainStorageError(err, pb.DataDir())
 	}
 	return explainStorageError(failure(), pb.DataDir())
