@@ -38,6 +38,7 @@ func TestExitCodes(t *testing.T) {
 		{"did you mean contactbase tenant?", []string{"tenat", "list"}},
 		{"put an IPv6 address in square brackets: --http [::1]:8090", []string{"serve", "--http", "::1:8090"}},
 		{"see contactbase tenant --help", []string{"tenant", "nonsense"}},
+		{"webhook has no command \"update\"; see", []string{"webhook", "update", "ID", "--url", "x"}},
 		{"nonsense", []string{"tenant", "create", "A", "--nonsense"}},
 		{"nonsense", []string{"serve", "--nonsense"}},
 		{"tenant", []string{"tenant"}},

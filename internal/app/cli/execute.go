@@ -29,6 +29,9 @@ func (p *Program) execute() error {
 	if err := checkFolder(command, args, pb.DataDir()); err != nil {
 		return err
 	}
+	if err := checkArchive(command, rest); err != nil {
+		return err
+	}
 	failure := trackErrors(pb.RootCmd)
 	if !isOffline(command, args) {
 		if proceed, err := runStandby(command, rest, p.copied); err != nil || !proceed {
@@ -42,11 +45,11 @@ func (p *Program) execute() error {
 		}
 		if found := cmd.FindUnrestored(pb.DataDir()); found != nil && !asksForHelp(args) {
 			found.Show(pb, command)
+		} else if command.Name() == "serve" {
+			cmd.NoteNewFolder(pb)
 		}
 	}
 	if err := runCommand(pb, command, args); err != nil {
-		} else if command.Name() == "serve" {
-			cmd.NoteNewFolder(pb)
 		return explainStorageError(err, pb.DataDir())
 	}
 	return explainStorageError(failure(), pb.DataDir())
@@ -69,6 +72,12 @@ func runCommand(pb *pocketbase.PocketBase, command *cobra.Command, args []string
 // would not report.
 func find(root *cobra.Command, args []string) (command *cobra.Command, rest []string, err error) {
 	command, rest, err = root.Find(args)
+	if err == nil && command != root && command.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") &&
+		!asksForHelp(args) {
+		if err := command.ValidateArgs(rest[:1]); err != nil { // cobra would first report its unknown flags
+			return nil, nil, err
+		}
+	}
 	if isCompletion(args) || err == nil && (command != root || asksForHelp(args)) {
 		// cobra adds the help flags later; if added here, PocketBase would open the database for them
 		return command, rest, nil

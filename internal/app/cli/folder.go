@@ -49,3 +49,13 @@ func checkFolder(command *cobra.Command, args []string, dataDir string) error {
 	}
 	return nil
 }
+
+// checkArchive returns an error if there is no file for tenant import, before that creates a data directory.
+func checkArchive(command *cobra.Command, args []string) error {
+	if command.CommandPath() != "contactbase tenant import" || command.ParseFlags(args) != nil ||
+		command.Flags().NArg() == 0 {
+		return nil // the command reports the others
+	}
+	_, err := os.Stat(command.Flags().Arg(0))
+	return err
+}
