@@ -16,6 +16,13 @@ const sourceLabels = {
 /** The fields that every contact has. */
 const contactFields = { name: "Name", email: "Email", phone: "Phone", company: "Company", externalId: "External ID" };
 
+/**
+ * The keyboards of phones, by the field. Others have the one for texts.
+ *
+ * @type {Record<string, string>}
+ */
+const keyboards = { email: "email", phone: "tel" };
+
 /** The properties of a contact that only the server sets. */
 const fixedFields = ["id", "createdAt", "updatedAt"];
 
@@ -185,7 +192,7 @@ function editContact({ contact, tag }) {
         title: "Edit contact",
         submit: "Save",
         content: () => [
-            Object.entries(contactFields).map(([name, label]) => textField(label, form, name, { dir: "auto" })),
+            Object.entries(contactFields).map(([name, label]) => textField(label, form, name, { dir: "auto", inputMode: keyboards[name] || "text" })),
             own.map((name) => (typeof contact[name] === "boolean"
                 ? selectField(name, form, name, () => [["true", "Yes"], ["false", "No"]])
                 : textField(name, form, name, { dir: "auto", ...(typeof contact[name] === "object" && contact[name] && { help: "JSON" }) }))),

@@ -6,7 +6,7 @@ const roleNames = { admin: "Admin", viewer: "Viewer" };
 /** @type {[Member["role"], string, string][]} */
 const roles = [
     ["admin", "Admin", "manages keys, webhooks and members"],
-    ["viewer", "Viewer", "sees keys, webhooks and deliveries, but cannot change anything"],
+    ["viewer", "Viewer", "sees contacts, keys, webhooks and deliveries, but cannot change anything"],
 ];
 
 /** @type {[string, string][]} */
@@ -48,7 +48,7 @@ function membersPage(route) {
 
     return integrationsPage({
         title: "Members",
-        intro: `The people who can sign in ${member() ? "here" : "to the portal of their tenant"}. An admin manages keys, webhooks and members. A viewer sees keys, webhooks and deliveries.`,
+        intro: `The people who can sign in ${member() ? "here" : "to the portal of their tenant"}. An admin manages keys, webhooks and members. A viewer sees contacts, keys, webhooks and deliveries.`,
         actions: managesMembers() ? newButton("Invite member", () => addMember(data.tenant)) : [],
         load,
         content: () => [
