@@ -18,8 +18,14 @@ Filter = Union[str, int, float, bool, datetime, None]
 class Contact(dict[str, Any]):
     """A stored contact by its fields, custom fields included. A field without a value is None."""
 
-    etag: str | None = None
-    """The version of the contact, for ``if_match``. Contacts in lists, batches and events have none."""
+    _etag: str | None = None
+
+    @property
+    def etag(self) -> str:
+        """The version of the contact, for ``if_match``. A contact in a list has none: this raises a ValueError."""
+        if not self._etag:
+            raise ValueError("a contact in a list has no etag: get it first with client.contacts.get(id)")
+        return self._etag
 
 
 class Count(int):
@@ -197,7 +203,7 @@ class Contacts:
 
 def _single(answer: Answer) -> Contact:
     contact = Contact(answer.json()["data"])
-    contact.etag = answer.headers.get("ETag")
+    contact._etag = answer.headers.get("ETag")
     return contact
 
 

@@ -91,7 +91,9 @@ class Transport:
                 if after > 0:
                     pause = after + random.uniform(0, _FIRST_PAUSE)  # clients with the same Retry-After do not return at once
             except OSError as error:
-                if attempt >= self._max_retries or _final(error, conditional):
+                if conditional and _received(error):
+                    raise ConnectionError(f"{error}: the change may be stored, so read the contact again") from error
+                if attempt >= self._max_retries or isinstance(_cause(error), ssl.SSLCertVerificationError):
                     raise
             time.sleep(pause)
             attempt += 1
@@ -120,11 +122,13 @@ def _repeatable(answer: Answer, conditional: bool) -> bool:
     return answer.status in (502, 504) and not conditional  # of a proxy
 
 
-def _final(error: OSError, conditional: bool) -> bool:
-    """Report whether an attempt that failed is the last: the certificate is invalid, or something may have been written."""
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    unconnected = isinstance(cause, (ConnectionRefusedError, socket.gaierror))
-    return isinstance(cause, ssl.SSLCertVerificationError) or (conditional and not unconnected)
+def _cause(error: OSError) -> Any:
+    return error.reason if isinstance(error, urllib.error.URLError) else error
+
+
+def _received(error: OSError) -> bool:
+    """Report whether the installation may have received a request whose attempt failed."""
+    return not isinstance(_cause(error), (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError))
 
 
 def _backoff(attempt: int) -> float:

@@ -52,6 +52,13 @@ class ContactsTest(Network):
         self.assertEqual(sent[1].headers["if-none-match"], "*")
         self.assertEqual(sent[2].headers["idempotency-key"], "order-1")
 
+    def test_listed_contacts_have_no_etag(self) -> None:
+        sent = self.serve(reply(200, {"data": [ADA], "hasMore": False}))
+        for contact in self.client.contacts.list():
+            with self.assertRaisesRegex(ValueError, r"client\.contacts\.get\(id\)"):
+                self.client.contacts.update(contact["id"], {}, if_match=contact.etag)
+        self.assertEqual([s.method for s in sent], ["GET"])
+
     def test_pages(self) -> None:
         link = "<https://elsewhere.example.com/api/ext/v1/contacts?cursor=c%2B1&limit=2>; rel=\"next\""
         sent = self.serve(

@@ -57,6 +57,12 @@ class RetriesTest(Network):
             with self.subTest(name):
                 self.assertEqual(self.attempt(replies, **extra), want)
 
+    def test_a_lost_response(self) -> None:
+        for lost in (RESET, HALF):
+            self.serve(lost)
+            with self.assertRaisesRegex(ConnectionError, "the change may be stored, so read the contact again"):
+                self.client.contacts.update("a", {}, if_match='"v1"')
+
     def test_pauses(self) -> None:
         self.attempt([refusal(503, "unavailable")])
         for attempt, pause in enumerate(self.pauses()):

@@ -31,8 +31,11 @@ export interface Page {
     /** The cursor of the next page, for `ListOptions`. Missing on the last page. */
     cursor?: string;
 }
-/** Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies. */
-export declare function etag(contact: Contact): string | undefined;
+/**
+ * Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies: for
+ * these, it throws a `TypeError`.
+ */
+export declare function etag(contact: Contact): string;
 /** The calls about contacts. Each throws a `ContactbaseError` if the installation rejects it. */
 export declare class Contacts {
     #private;

@@ -1,9 +1,15 @@
 import { init } from "./call.js";
 import { ContactbaseError, must } from "./errors.js";
 const etags = new WeakMap();
-/** Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies. */
+/**
+ * Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies: for
+ * these, it throws a `TypeError`.
+ */
 export function etag(contact) {
-    return etags.get(contact);
+    const version = etags.get(contact);
+    if (!version)
+        throw new TypeError("the contact is from a list, a batch or an event, or a copy, so it has no ETag: get it first");
+    return version;
 }
 /** The calls about contacts. Each throws a `ContactbaseError` if the installation rejects it. */
 export class Contacts {

@@ -41,9 +41,14 @@ export interface Page {
 
 const etags = new WeakMap<Contact, string>();
 
-/** Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies. */
-export function etag(contact: Contact): string | undefined {
-  return etags.get(contact);
+/**
+ * Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies: for
+ * these, it throws a `TypeError`.
+ */
+export function etag(contact: Contact): string {
+  const version = etags.get(contact);
+  if (!version) throw new TypeError("the contact is from a list, a batch or an event, or a copy, so it has no ETag: get it first");
+  return version;
 }
 
 /** The calls about contacts. Each throws a `ContactbaseError` if the installation rejects it. */
