@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"contactbase/internal/sqlite"
 )
 
 // Limits of an archive. Databases and text compress to about a tenth. Deflate compresses zeros to a thousandth, which
@@ -145,7 +147,7 @@ func verifyDatabase(path, query, want string) (err error) {
 			err = fmt.Errorf("%w: %s: %w", ErrInvalid, filepath.Base(path), err)
 		}
 	}()
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", sqlite.Name(path))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // checkIntegrity runs integrity_check or quick_check on a database that nobody has open.
 func checkIntegrity(ctx context.Context, database, check string) (err error) {
-	db, err := sql.Open("sqlite", database)
+	db, err := sql.Open("sqlite", sqlite.Name(database))
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,16 @@ func TestLocationInTheDataDirectory(t *testing.T) {
 	}
 }
 
+// Litestream cannot open a database whose path has a character with a meaning in a URI.
+func TestPathForLitestream(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"what?", "#1", "100%"} {
+		if _, err := replica.Open(config("file://"+t.TempDir()), filepath.Join(t.TempDir(), name)); err == nil || !strings.Contains(err.Error(), "in its path: rename") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // If two machines replicate to one location, the first reports the problem, and does not serve again after a restart.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()

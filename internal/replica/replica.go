@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,6 +129,9 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	}
 	if err := checkLocation(opened, dataDir); err != nil {
 		return nil, err
+	}
+	if at := strings.IndexAny(dataDir, "?#%"); at >= 0 { // Litestream puts the path into a URI as it is
+		return nil, fmt.Errorf("a data directory with a replica cannot have %q in its path: rename %s", dataDir[at], dataDir)
 	}
 	host, err := os.Hostname()
 	if err != nil {

@@ -25,6 +25,7 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -87,7 +88,7 @@ func (d Durability) synchronous() string {
 func Connect(durability Durability) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
-			return core.DefaultDBConnect(path)
+			return core.DefaultDBConnect(Name(path))
 		}
 		return open(path, durability, readerStatements, writerStatements)
 	}
@@ -114,11 +115,19 @@ func open(path string, durability Durability, readerStatements, writerStatements
 	return dbx.NewFromDB(c.pool, driverName), nil
 }
 
+// Name returns the name under which the driver opens the file. A question mark would end the path, except in a URI.
+func Name(path string) string {
+	if !strings.Contains(path, "?") {
+		return path
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String()
+}
+
 // dataSource returns the data source name of the file for the driver. The pragmas are PocketBase's, except for
 // synchronous, cache_size and wal_autocheckpoint. The writer later sets busy_timeout to 0, because it waits for other
 // processes itself. busy_timeout comes first, because setting the journal mode may have to wait for a lock.
 func dataSource(path string, durability Durability, cache int) string {
-	return path + "?" + strings.Join([]string{
+	return Name(path) + "?" + strings.Join([]string{
 		"_pragma=busy_timeout(10000)",
 		"_pragma=journal_mode(WAL)",
 		"_pragma=journal_size_limit(200000000)",

@@ -15,7 +15,7 @@ import (
 func ConnectThrough(durability Durability, wrap func(physical.Raw) driver.Conn) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
-			return core.DefaultDBConnect(path)
+			return core.DefaultDBConnect(Name(path))
 		}
 		db, err := open(path, durability, readerStatements, writerStatements)
 		if err == nil {
