@@ -66,6 +66,7 @@ type cardRows struct {
 	guessed string        // the encoding of quoted-printable values that do not name theirs, "" before the first one
 	ahead   string        // a line that was read, and belongs to the next card
 	coming  *string       // a line that was read, and begins the next property; nil for none
+	isOld   bool          // whether the card is of version 2.1, where a line is folded before a space of its value
 	large   []string      // the offered properties of the card that are left out
 }
 
@@ -332,11 +333,25 @@ func (r *cardRows) line() (string, error) {
 				folds = append(folds, len(line))
 			}
 		case len(next) > 0 && (next[0] == ' ' || next[0] == '\t'):
-			_, _ = r.in.Discard(1)
+			if !r.isOld {
+				_, _ = r.in.Discard(1)
+			}
 		default:
+			r.readVersion(line)
 			return unfold(line, folds), nil
 		}
 		end = 0
+	}
+}
+
+// readVersion notes the version of the card, if the line has it or begins a card.
+func (r *cardRows) readVersion(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte{':'})
+	switch string(bytes.ToUpper(name)) {
+	case beginProperty:
+		r.isOld = false
+	case vcard.FieldVersion:
+		r.isOld = string(bytes.TrimSpace(value)) == "2.1"
 	}
 }
 

@@ -88,6 +88,12 @@ func TestCards(t *testing.T) {
 		"groups, folded lines, quotation marks": {
 			card(`item1.EMAIL;X-A="a:b;c":ann@exam`, " ple.com", "TEL;X-B=\"open:+491", "fn:Ann"), map[string]string{"name": "Ann", "email": "ann@example.com", "phone": "+491"},
 		},
+		"version 2.1 folded before a space": {
+			card("VERSION:2.1", "FN:Ann", "ORG:Fold", " Company", "NOTE:an", "\texample"), map[string]string{"name": "Ann", "company": "Fold Company", "NOTE": "an\texample"},
+		},
+		"folded within a word": {
+			card("VERSION:3.0", "FN:An", " n", "ORG:Comp", "\tany"), map[string]string{"name": "Ann", "company": "Company"},
+		},
 		"escapes": {
 			card(`N:Reed\;;Ann\, B\\C;D`, `ORG:A\; B\, C;Sales`, `UID:a\:b\nc`), map[string]string{"name": `Ann, B\C D Reed;`, "company": "A; B, C", "externalId": "a:b\nc"},
 		},
