@@ -36,6 +36,11 @@ func TestFilesOfPrograms(t *testing.T) {
 			"Name,Mobile Phone,Home Phone,Business Phone\nA,+491,+49302,+49303\nB,+49171,+49302,\nC,+49171,,\n",
 			sheet.Choices{}, []string{"A||+49303||", "B||+49302||", "C||+49171||"}, nil,
 		},
+		"a heading twice": {
+			"Name,Email,Email,Phone,Phone\nA,a@example.com,b@example.com,+49301,+49 301\nB,,c@example.com,,+49302\nC,d@example.com,D@example.com ,,\n",
+			sheet.Choices{}, []string{"A|a@example.com|+49301||", "B|c@example.com|+49302||", "C|d@example.com|||"},
+			[]string{`2 email: "b@example.com" of the column "Email#2" is left out`},
+		},
 		"a column that holds something else": {
 			"Name,Email,Phone\nA,yes,+49301\nB,no,+49302\n",
 			sheet.Choices{}, []string{"A||+49301||", "B||+49302||"}, []string{`the column "Email" is not imported`},

@@ -28,6 +28,8 @@ type Parser struct {
 	countries []int          // the columns that say where a phone number is from, in the order in which they count
 	isExport  bool           // whether an export has these columns
 	id        int            // the column of the ids in our vCards, -1 for none
+	columns   []string       // the headings
+	repeated  []int          // the columns with the heading of another one: see tellApart
 }
 
 // Parser returns a parser for the rows of a sheet with these columns. seen are the styles of their values, which may be
@@ -37,6 +39,7 @@ func (c Choices) Parser(app core.App, columns []string, seen []custom.Style) (*P
 		Choices: c, app: app, order: c.Mapping.order(columns), custom: map[string]core.Field{},
 		styles: make([]custom.Style, len(columns)), countries: countryColumns(columns),
 		isExport: isExport(columns), id: slices.Index(columns, idProperty),
+		columns: columns, repeated: repeatedColumns(columns),
 	}
 	copy(p.styles, seen)
 	for i, style := range p.styles {
@@ -71,6 +74,20 @@ func countryColumns(columns []string) (found []int) {
 	return found
 }
 
+// repeatedColumns returns the columns with the heading of another one, and a number.
+func repeatedColumns(columns []string) (found []int) {
+	for i, column := range columns {
+		at := strings.LastIndexByte(column, '#')
+		if at < 0 || !slices.Contains(columns, column[:at]) {
+			continue
+		}
+		if _, err := strconv.Atoi(column[at+1:]); err == nil {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
 // Item returns the item of a row, and warnings about values that are left out. An empty cell changes nothing. If the
 // row is invalid, the item says so.
 func (p *Parser) Item(cells []string) (item contact.Item, warnings []Warning, err error) {
@@ -85,6 +102,7 @@ func (p *Parser) Item(cells []string) (item contact.Item, warnings []Warning, er
 			r.readCustom(field, i)
 		}
 	}
+	r.warnRepeated()
 	if id == "" && r.isTotal() {
 		r.refuse(names.Name, "", fault.Field{Code: fault.CodeInvalidValue, Message: "is the label of a total: " +
 			"a contact with this name needs an email address, a phone number or a company"})
@@ -134,6 +152,29 @@ func (r *reading) plain(field, value string) string {
 func (r *reading) warnLost(field string) {
 	if text := r.lost[field]; text != "" && r.input[field] == nil {
 		r.warn(LeftOut, field, written.Lost(field, text))
+	}
+}
+
+// warnRepeated warns about values below repeated headings that are not those of the contact.
+func (r *reading) warnRepeated() {
+	for _, i := range r.repeated {
+		target, value := r.Mapping[i], strings.TrimSpace(r.cells[i])
+		if !isRepeatable(target) || value == "" || written.IsNoValue(value) || formulaErrors[value] != "" {
+			continue
+		}
+		field := whole(target)
+		used, _ := r.input[field].(string)
+		same := strings.Join(strings.Fields(written.Unescape(value)), " ")
+		switch field {
+		case contact.Email:
+			same = contact.ReadEmail(value).Value
+		case contact.Phone:
+			same = contact.ReadPhone(value, r.whence()...).Value
+		}
+		if !strings.EqualFold(value, used) && !strings.EqualFold(same, used) && !(names.IsHalf(target) && strings.Contains(used, same)) {
+			r.warn(LeftOut, field, fmt.Sprintf("%s: %s of the column %q is left out: only one value counts",
+				field, strconv.Quote(Cut(value, maxShown)), r.columns[i]))
+		}
 	}
 }
 
