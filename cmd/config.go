@@ -39,5 +39,5 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 // userOf finds the user part of a URL, which may be a secret: all up to the last @ of the host.
 var userOf = regexp.MustCompile(`://[^/?#]*@`)
 
-// WithoutUser returns a text with another in place of the user part of its URLs, such as "[hidden]@".
+// WithoutUser returns the text with the user part of its URLs replaced by instead, such as "[hidden]@".
 func WithoutUser(text, instead string) string { return userOf.ReplaceAllString(text, "://"+instead) }

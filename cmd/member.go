@@ -68,7 +68,8 @@ func (n *newMember) create(app core.App, t *tenant.Tenant, password string) (*co
 
 // errTaken is the error of an address that another member has.
 func errTaken(there *core.Record) error {
-	return fmt.Errorf("another member, of the tenant %s, has the address %s", member.TenantOf(there), there.Email())
+	return fmt.Errorf("a member of the tenant %s already has the address %s: use another one",
+		member.TenantOf(there), there.Email())
 }
 
 func memberCreate(app core.App) *cobra.Command {
@@ -112,7 +113,7 @@ func memberInvite(app core.App) *cobra.Command {
 	var wanted newMember
 	command := &cobra.Command{
 		Use:         "invite --tenant TENANT --email ADDRESS",
-		Short:       "Invite a member, new or invited before, to choose a password; without a mail server, the link is shown",
+		Short:       "Email a new or invited member a link to choose a password, or print it without a mail server",
 		Example:     "  contactbase member invite --tenant Acme --email ada@example.com --role admin",
 		Annotations: using("maxMembers"),
 		RunE: run(app, func(command *cobra.Command, _ []string) error {
@@ -138,7 +139,7 @@ func memberInvite(app core.App) *cobra.Command {
 	return command
 }
 
-// invite mails an invitation to a member or, without a mail server, prints its link.
+// invite emails an invitation to a member or, without a mail server, prints its link.
 func invite(command *cobra.Command, app core.App, record *core.Record) error {
 	mails := app.Settings().SMTP.Enabled
 	invitation, err := member.Invite(app, record.Id, mails, time.Now())

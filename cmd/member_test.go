@@ -76,14 +76,14 @@ func TestMemberCommands(t *testing.T) {
 	mails.Set("refuse")
 	for _, refused := range []struct{ says, args string }{
 		{"This member has already chosen a password", "invite --tenant Acme --email cleo@example.com"},
-		{"another member, of the tenant " + acme + ", has the address cleo@example.com", "invite --tenant Beta --email cleo@example.com"},
+		{"a member of the tenant " + acme + " already has the address cleo@example.com", "invite --tenant Beta --email cleo@example.com"},
 		{"the member ada@example.com has the role admin; change it", "invite --tenant Acme --email ada@example.com --role viewer"},
 		{"the invitation could not be emailed: ", "invite --tenant Acme --email dan@example.com"},
 		{"--tenant and --email are required", "invite --email c@example.com"},
 		{"--tenant and --email are required", "create --tenant Acme"},
 		{"--role must be admin or viewer", "create --tenant Acme --email c@example.com --role owner"},
 		{`no tenant has the ID or name "Nobody"`, "create --tenant Nobody --email c@example.com"},
-		{"another member, of the tenant " + acme + ", has the address ada@example.com", "create --tenant Beta --email ada@example.com"},
+		{"a member of the tenant " + acme + " already has the address ada@example.com", "create --tenant Beta --email ada@example.com"},
 		{"creating the member: email: ", "create --tenant Beta --email nonsense"},
 		{"--passwordFile: ", "create --tenant Beta --email c@example.com --passwordFile " + file + "s"},
 		{`no member has the ID "nobody"`, "delete nobody"},

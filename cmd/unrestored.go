@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/backup"
 )
 
-// Unrestored is about the backups in a data directory that is new: it has none of what is in them.
+// Unrestored describes the backups in a new data directory, which has none of their data.
 type Unrestored struct {
 	Count   int
 	Notice  string // for people, with the number of the backups and the command
@@ -47,12 +47,12 @@ func FindUnrestored(dataDir string) *Unrestored {
 	if count == 0 {
 		return nil
 	}
-	found, some := &Unrestored{Count: count}, "one backup"
+	found, some := &Unrestored{Count: count}, "there is a backup"
 	if count > 1 {
-		some = fmt.Sprintf("%d backups", count)
+		some = fmt.Sprintf("there are %d backups", count)
 	}
 	found.Command = fmt.Sprintf("%s restore %s --dir %s", os.Args[0], newest, dataDir)
-	found.Notice = fmt.Sprintf("The data directory %s is new and has no data, but %s in %s.\n"+
-		"To restore the newest one, stop the server first: %s", dataDir, some, filepath.Dir(newest), found.Command)
+	found.Notice = fmt.Sprintf("The data directory %s is new, but %s in %s.\n"+
+		"To restore the newest one, stop the server and run: %s", dataDir, some, filepath.Dir(newest), found.Command)
 	return found
 }

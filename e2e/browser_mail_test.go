@@ -14,7 +14,7 @@ func TestBrowserMailWarnings(t *testing.T) {
 	admin.expect(http.StatusOK, http.MethodPatch, "/api/settings", `{"meta":{"senderAddress":"support@example.com"}}`)
 	b := s.newBrowser().signIn(s)
 	b.integrations("", "Overview")
-	b.sees("The sender address of mails is still PocketBase's example")
+	b.sees("The sender address of emails is still PocketBase's example")
 	b.look("mail-warnings")
 	b.integrations("/tenants", "Tenants")
 	admin.expect(http.StatusOK, http.MethodPatch, "/api/settings", `{"meta":{"senderAddress":"crm@example.org"}}`)

@@ -49,7 +49,7 @@ func TestNewDirectoryWithBackups(t *testing.T) {
 				strings.HasSuffix(entry.Restore, command) ||
 				strings.Contains(line, "level=WARN") && strings.Contains(line, " backups=2 ") && strings.Contains(line, command)
 		}
-		if isPrinted := strings.Contains(output, "is new and has no data, but 2 backups in "+backups); isPrinted != (log == "text") || !isLogged {
+		if isPrinted := strings.Contains(output, "is new, but there are 2 backups in "+backups); isPrinted != (log == "text") || !isLogged {
 			t.Errorf("with --log %s, it prints and logs %s", log, output)
 		}
 		if output := i.serve().output.String(); strings.Contains(output, "is new") {

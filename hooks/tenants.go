@@ -55,7 +55,7 @@ func bindOwners(app core.App, bounds tenant.Bounds, wake func()) {
 	app.OnRecordUpdateExecute(owned...).BindFunc(func(e *core.RecordEvent) error { return updateOwned(e, bounds) })
 }
 
-// refuseNamesake refuses a name that another tenant has, if the request asks for that with sameName=false.
+// refuseNamesake rejects a name that another tenant has, if the request asks for that with sameName=false.
 func refuseNamesake(e *core.RecordRequestEvent) error {
 	name := e.Record.GetString("name")
 	if name == e.Record.Original().GetString("name") || e.Request.URL.Query().Get("sameName") != "false" {
@@ -68,7 +68,7 @@ func refuseNamesake(e *core.RecordRequestEvent) error {
 	}
 	if taken {
 		return e.BadRequestError("The record is invalid.", validation.Errors{"name": validation.NewError(
-			"validation_tenant_name_taken", "Another tenant has this name. To use it twice, omit sameName=false.")})
+			"validation_tenant_name_taken", "Another tenant has this name. To use it anyway, omit sameName=false.")})
 	}
 	return e.Next()
 }

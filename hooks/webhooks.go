@@ -79,13 +79,13 @@ func validateEvents(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// requireDeclared refuses to add event types that no extension declares. Commands may: they load no scripts.
+// requireDeclared rejects added event types that no extension declares. Commands may: they load no scripts.
 func requireDeclared(e *core.RecordRequestEvent) error {
 	stored := e.Record.Original().GetStringSlice("events")
 	for _, kind := range event.Undeclared(e.App, e.Record.GetStringSlice("events")) {
 		if !slices.Contains(stored, kind) {
 			return e.BadRequestError("", validation.Errors{"events": validation.NewError("validation_invalid_value",
-				fmt.Sprintf("No extension declares the event type %.100q. The types are %s.",
+				fmt.Sprintf("No extension declares the event type %.100q. Declare it, or choose from %s.",
 					kind, strings.Join(event.AllKinds(e.App), ", ")))})
 		}
 	}

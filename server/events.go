@@ -15,19 +15,19 @@ func WithContact(id string) EventOption {
 	return func(e *event.Event) { e.Contact = id }
 }
 
-// DeclareEvent declares an event type that EmitEvent can then emit, such as order.paid. Webhooks select it by its
-// sentence, such as "An order was paid". Call it before Execute. It panics if the type is invalid, belongs to
-// Contactbase or is one too many, or if the server already listens.
+// DeclareEvent declares an event type that EmitEvent can then emit, such as order.paid. The dashboard and the portal
+// show it with its sentence, such as "An order was paid". Call it before Execute. It panics if the type is invalid,
+// belongs to Contactbase or exceeds the limit of 100 types, or if the server already listens.
 func DeclareEvent(app core.App, kind, sentence string) {
 	if err := event.Declare(app, kind, sentence); err != nil {
 		panic("contactbase/server: " + err.Error())
 	}
 }
 
-// EmitEvent emits an event of a tenant. It is written in the transaction of app, such as e.App inside a hook, and sent
-// after the commit. Webhooks that list the type receive data, an object of at most 64 KiB of JSON, signed and retried
-// like all events. If EmitEvent returns an error, it has written nothing: the type is not declared, the tenant does
-// not exist or is moving, the contact is not the tenant's, or the data is invalid.
+// EmitEvent emits an event of a tenant. It writes the event in the transaction of app, such as e.App inside a hook.
+// After the commit, webhooks that list the type receive data, an object of at most 64 KiB of JSON, signed and retried
+// like all events. EmitEvent returns an error and writes nothing if the type is not declared, the tenant does not exist
+// or is moving, the contact belongs to another tenant, or the data is invalid.
 func EmitEvent(app core.App, tenantID, kind string, data any, options ...EventOption) error {
 	e := &event.Event{Kind: event.Kind(kind), TenantID: tenantID, Data: data}
 	for _, option := range options {

@@ -38,7 +38,7 @@ function contactsPage(route) {
                 label: "Contacts",
                 data,
                 empty: () => (data.search || linkedFilters.some((name) => data[name])
-                    ? emptyState("ri-search-line", "Nothing found", data.search ? "No contact matches. All words must be in the name, email address, phone number or company." : "The contacts were changed again or deleted since.")
+                    ? emptyState("ri-search-line", "Nothing found", data.search ? "No contact matches. All words must be in the name, email address, phone number or company." : "These contacts have since been changed or deleted.")
                     : emptyState(
                         "ri-contacts-line",
                         "No contacts yet",
@@ -79,7 +79,7 @@ function linkedFilterText(data) {
         { className: "integrations-selection" },
         data.import
             ? t.span(null, "Only contacts that ", mayChange() ? t.a({ href: importPath(data.import) }, "this import") : "an import", " created.")
-            : t.span(null, "Only earlier contacts that were last changed from ", parseTime(data.updatedSince).toLocaleString(), " to ", parseTime(data.updatedBefore).toLocaleString(), "."),
+            : t.span(null, "Only older contacts that were last changed between ", parseTime(data.updatedSince).toLocaleString(), " and ", parseTime(data.updatedBefore).toLocaleString(), "."),
         actionButton("Show all contacts", "ri-close-line", () => showAllContacts(data)),
     );
 }

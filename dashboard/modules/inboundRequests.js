@@ -33,7 +33,7 @@ function inboundRequestsPage(route) {
         load,
         opened: () => openedRow(data, "request", show),
         content: () => [
-            () => (data.limited ? t.div({ className: "alert warning" }, `${data.limited} refused with 429 in the last 24 hours, because too many came at once. They are not in this list. Raise the requests per minute if the sender does not repeat them.`) : null),
+            () => (data.limited ? t.div({ className: "alert warning" }, `${data.limited} rejected with 429 in the last 24 hours, because too many came at once. They are not in this list. Raise the requests per minute if the sender does not repeat them.`) : null),
             table({
                 label: "Inbound requests",
                 data,

@@ -53,7 +53,7 @@ function keyCallsPage(route) {
             table({
                 label: "Rejected or failed calls",
                 data: last,
-                empty: () => noCalls(data, emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 with 429 are kept, and the last 100 others.")),
+                empty: () => noCalls(data, emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "Contactbase keeps the last 100 with 429, and the last 100 others.")),
                 columns: callColumns,
             }),
             keyId === unknownKey ? null : [
@@ -61,7 +61,7 @@ function keyCallsPage(route) {
                 table({
                     label: "Slowest calls",
                     data: slowest,
-                    empty: () => noCalls(data, emptyState("ri-timer-line", "No calls", "Calls that wait for events, and rejected ones, do not count.")),
+                    empty: () => noCalls(data, emptyState("ri-timer-line", "No calls", "Rejected calls, and those that wait for events, do not count.")),
                     columns: callColumns,
                 }),
             ],

@@ -167,7 +167,7 @@ function editTenant(tenant) {
                     throw error;
                 }
                 data.repeated = values.name;
-                throw fieldFault("name", `Another tenant has this name. To use it twice, choose ${tenant ? "Save" : "Create tenant"} again.`);
+                throw fieldFault("name", `Another tenant has this name. To use it anyway, choose ${tenant ? "Save" : "Create tenant"} again.`);
             }
             await loadTenants();
             refreshPage();

@@ -32,7 +32,7 @@ func run() error {
 	return app.Execute()
 }
 
-// refuseDisposable refuses addresses at which nobody reads. It sees every write of a contact.
+// refuseDisposable rejects disposable email addresses. It sees every write of a contact.
 func refuseDisposable(e *core.RecordEvent) error {
 	if strings.HasSuffix(e.Record.GetString("email"), "@mailinator.com") {
 		return validation.Errors{"email": validation.NewError("disposable", "must not be a disposable address")}

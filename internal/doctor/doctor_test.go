@@ -90,7 +90,7 @@ func TestFindings(t *testing.T) {
 			"moves warning: tenants closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"an incomplete tenant":     {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},
 		"an older data directory":  {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory was written by an older version: ", "start the program"},
-		"a sender of PocketBase's": {"UPDATE _params SET value = replace(value, 'crm@example.org', 'support@example.com') WHERE id = 'settings'", 0, "mail warning: The sender address of mails is still PocketBase's example", "change it in Settings"},
+		"a sender of PocketBase's": {"UPDATE _params SET value = replace(value, 'crm@example.org', 'support@example.com') WHERE id = 'settings'", 0, "mail warning: The sender address of emails is still PocketBase's example", "change it in Settings"},
 		"encrypted settings":       {"UPDATE _params SET value = 'sealed' WHERE id = 'settings'", 0, "", ""},
 		"a newer data directory":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {

@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/wire"
 )
 
-// Limits of the data of an extension's event. Many decoders of JSON refuse more levels.
+// Limits of the data of an extension's event. Many JSON decoders reject more levels.
 const (
 	maxData   = 64 << 10 // bytes
 	maxLevels = 100
@@ -85,23 +85,23 @@ func encodeOwn(data any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("must be a JSON object: %w", err)
 	}
 	if len(encoded) > maxData {
-		return nil, fmt.Errorf("has %d bytes of JSON, and at most %d are possible: "+
+		return nil, fmt.Errorf("has %d bytes of JSON, but at most %d are allowed: "+
 			"send an ID, with which receivers request the rest", len(encoded), maxData)
 	}
 	if depth, _ := wire.Measure(encoded); depth > maxLevels {
-		return nil, fmt.Errorf("has %d levels, and at most %d are possible", depth, maxLevels)
+		return nil, fmt.Errorf("has %d levels, but at most %d are allowed: nest it less deeply", depth, maxLevels)
 	}
 	if !bytes.HasPrefix(encoded, []byte("{")) {
 		return nil, errors.New(`must be a JSON object, such as {"id": "…"}`)
 	}
 	var read any
 	if err := json.Unmarshal(encoded, &read); err != nil {
-		return nil, fmt.Errorf("has a number that is too large, which must be a text instead: %w", err)
+		return nil, fmt.Errorf("has a number that is too large: send it as a string: %w", err)
 	}
 	if !bytes.Contains(bytes.ToLower(encoded), []byte(`\ud`)) {
 		return encoded, nil
 	}
-	// a text may have half of a character, as those of JavaScript can, which many receivers refuse
+	// a text may have half of a character, as those of JavaScript can, which many receivers reject
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
 	if err := decoder.Decode(&read); err != nil {

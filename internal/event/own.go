@@ -40,11 +40,11 @@ var taken = []string{
 // CheckOwn returns an error if an extension cannot declare a kind of that name.
 func CheckOwn(kind string) error {
 	if !ownPattern.MatchString(kind) {
-		return fmt.Errorf("the event type %.100q must be two words of 1 to 40 small letters, digits or underscores, "+
-			"with a dot between them, such as order.paid", kind)
+		return fmt.Errorf("the event type %.100q must be two words of 1 to 40 lowercase letters, digits or "+
+			"underscores, with a dot between them, such as order.paid", kind)
 	}
 	if word, _, _ := strings.Cut(kind, "."); slices.Contains(taken, word) {
-		return fmt.Errorf("the event type %q must begin with another word, because Contactbase has types of its own "+
+		return fmt.Errorf("the event type %q must begin with another word, because Contactbase reserves types "+
 			"that begin with %s", kind, word)
 	}
 	return nil
@@ -77,7 +77,7 @@ func BindOwn(app core.App, wake func()) {
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{Func: end, Priority: order.DeclarationsEnd})
 }
 
-// Declare declares a kind of event that an extension emits, and says in a sentence what has happened then. The same
+// Declare declares a kind of event that an extension emits, with a sentence that says what happened. The same
 // declaration may be repeated.
 func Declare(app core.App, kind, sentence string) error {
 	if err := CheckOwn(kind); err != nil {
@@ -96,15 +96,15 @@ func Declare(app core.App, kind, sentence string) error {
 		if o.declared[i].Sentence == sentence {
 			return nil
 		}
-		return fmt.Errorf("the event type %s is declared already, with another sentence: declare it once", kind)
+		return fmt.Errorf("the event type %s is already declared with another sentence: declare it once", kind)
 	}
 	if o.ended {
 		return fmt.Errorf("the event type %s must be declared before the server listens: at the top of a file in pb_hooks, "+
 			"or before Execute in Go", kind)
 	}
 	if len(o.declared) == MaxDeclared {
-		return fmt.Errorf("the event type %s is one too many: extensions can declare %d; tell similar events apart "+
-			"by their data", kind, MaxDeclared)
+		return fmt.Errorf("the event type %s exceeds the limit: extensions can declare %d types; distinguish similar "+
+			"events by their data", kind, MaxDeclared)
 	}
 	o.declared = append(o.declared, Declared{kind, sentence})
 	return nil

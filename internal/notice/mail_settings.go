@@ -19,7 +19,7 @@ type MailSettings struct {
 // Warnings says for what mail servers will refuse mails, nothing if nothing is known.
 func (s *MailSettings) Warnings() (warnings []string) {
 	if strings.EqualFold(s.Meta.SenderAddress, exampleSender) {
-		warnings = append(warnings, "The sender address of mails is still PocketBase's example, "+exampleSender+
+		warnings = append(warnings, "The sender address of emails is still PocketBase's example, "+exampleSender+
 			", which mail servers reject: change it in Settings → Mail settings.")
 	}
 	if s.SMTP.Enabled && (s.SMTP.LocalName == "" || strings.EqualFold(s.SMTP.LocalName, "localhost")) {

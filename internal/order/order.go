@@ -15,7 +15,8 @@ import (
 
 // Open: every command opens the data directory first.
 const (
-	// DirectoryLocked takes the shared lock of the data directory, and stops after an interrupted restore or for data of a newer version.
+	// DirectoryLocked takes the shared lock of the data directory, and stops if a restore was interrupted or a newer
+	// version wrote the data.
 	DirectoryLocked = -10000 + iota
 	// DirectoryBackedUp makes a backup if PocketBase is about to migrate its own tables.
 	DirectoryBackedUp
@@ -47,16 +48,16 @@ const (
 	DeclarationsEnd = 1001
 )
 
-// Request: two handlers are outside of the router: routes/arrive.go, then internal/body. Middleware then runs from the
-// outside to the inside. Checks of a route's scope, limit and text come last. A test counts the layers, and those that
-// only concern PocketBase's own routes are not bound to ours.
+// Request: two handlers run outside the router: first routes/arrive.go, then internal/body. Middleware then runs from
+// the outside to the inside. Checks of a route's scope, limit and text come last. A test counts the layers, and those
+// that only concern PocketBase's own routes are not bound to ours.
 const (
 	// RequestsObserved measures and logs a request with its final status. It is directly inside PocketBase's request log,
 	// which a flood of rejected requests must not fill.
 	RequestsObserved = apis.DefaultActivityLoggerMiddlewarePriority + 1 + iota
-	// RequestsBegun is the begin and the end of a request. It gives the response a request ID, and an error its envelope.
-	// It rejects requests while the program stops, and writes during an upgrade, and holds a response back until the
-	// replica has what it reports. PocketBase's recovery from panics comes next.
+	// RequestsBegun is the beginning and the end of a request. It gives the response a request ID, and an error its
+	// envelope. It rejects requests while the program stops, and writes during an upgrade, and holds a response back
+	// until the replica has what it reports. PocketBase's recovery from panics comes next.
 	RequestsBegun
 )
 
@@ -66,7 +67,7 @@ const (
 	// only superusers may send, and lets each tenant's members read in turn.
 	AccountKnown = apis.DefaultLoadAuthTokenMiddlewarePriority + 1
 
-	// SignInsCounted is outside PocketBase's rate limit, to count also what that rejects.
+	// SignInsCounted is outside PocketBase's rate limit, so that it also counts what that rejects.
 	SignInsCounted = apis.DefaultRateLimitMiddlewarePriority - 2
 	// AddressesMasked is directly outside PocketBase's rate limit, which then counts an IPv6 network as one address.
 	AddressesMasked = apis.DefaultRateLimitMiddlewarePriority - 1

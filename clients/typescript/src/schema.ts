@@ -1198,7 +1198,7 @@ export interface paths {
                  */
                 tenant?: string;
                 /**
-                 * @description Only contacts that the import with this ID has created.
+                 * @description Only contacts that the import with this ID created.
                  * @example 1mp0rt000000001
                  */
                 import?: string;
@@ -1236,7 +1236,7 @@ export interface paths {
                  */
                 tenant?: string;
                 /**
-                 * @description Only contacts that the import with this ID has created.
+                 * @description Only contacts that the import with this ID created.
                  * @example 1mp0rt000000001
                  */
                 import?: string;
@@ -1866,7 +1866,7 @@ export interface paths {
                  */
                 status?: string;
                 /**
-                 * @description Only requests whose path contains this text, in `last` and `slowest`. Upper and lower case are the same.
+                 * @description Only requests whose path contains this text, in `last` and `slowest`. Case does not matter.
                  * @example /contacts/batch
                  */
                 path?: string;
@@ -1890,11 +1890,10 @@ export interface paths {
         };
         /**
          * Get an API key's requests
-         * @description The requests by result, for each step of the period, the last rejected or failed requests of the last 7 days, newest
-         *     first: at most 100 with 429 and 100 others, the 10 slowest of the last 24 hours, of those that were not rejected, and the
-         *     key's rate limit. The ID `unknown` stands for requests
-         *     without a known key, whose slowest are not kept; requests with a revoked or expired key count as that key's. Counts
-         *     are about five seconds old. Paths omit anything that could be your own identifier. Members may call it for their tenant.
+         * @description The requests by result, for each step of the period, and the key's rate limit. `last` has the rejected or failed requests
+         *     of the last 7 days, newest first: at most 100 with 429 and 100 others. `slowest` has the 10 slowest requests of the last
+         *     24 hours that were not rejected. The ID `unknown` stands for requests without a known key, and has no `slowest`. Requests
+         *     with a revoked or expired key count as that key's. Counts are about five seconds old. Paths omit anything that could be your own identifier. Members may call it for their tenant.
          */
         get: operations["getKeyActivity"];
         put?: never;
@@ -1955,8 +1954,8 @@ export interface paths {
         };
         /**
          * List the event types of extensions
-         * @description The event types that extensions have declared, which webhooks can list in `events` like those of Contactbase. If an extension
-         *     no longer declares a type, webhooks keep it, and `undeclaredEvents` of the webhook's record names it. Members may call it.
+         * @description The event types that extensions declare. Webhooks can list them in `events`, like those of Contactbase. If no extension
+         *     declares a type any more, webhooks keep it, and their records name it in `undeclaredEvents`. Members may call it.
          */
         get: operations["listEventTypes"];
         put?: never;
@@ -2168,7 +2167,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List duplicates of the contacts of all tenants
+         * List the duplicates of all tenants
          * @description Lists the groups of `GET /api/integrations/tenants/{id}/duplicates` for one tenant after another; each group names its
          *     tenant. A page reads at most 100,000 contacts and 500 tenants: it can have fewer groups than the limit, or none, while
          *     more follow. Continue until `next` is null.
@@ -2972,7 +2971,7 @@ export interface components {
         /** @enum {string} */
         EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping" | "webhook.failing" | "webhook.recovered" | "webhook.disabled" | "key.expiring";
         /**
-         * @description An event type, also of an extension.
+         * @description An event type of Contactbase or of an extension.
          * @example contact.created
          */
         AnyEventType: string;
@@ -3380,7 +3379,7 @@ export interface components {
             storedBytes: number;
             /** @description The quota for them. The oldest are deleted first. */
             storedLimit: number;
-            /** @description Uploaded files, and the rejected rows that are kept of imports. */
+            /** @description Uploaded files, and stored rejected rows of imports. */
             importBytes: number;
             /** @description The quota for them. Above it, uploads are rejected. */
             importLimit: number;
@@ -3447,8 +3446,8 @@ export interface components {
             /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
             record: string;
             /**
-             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. The entry of a deletion has the last name. A deleted
-             *     member keeps the name of their last action, if any.
+             * @description The current name of the record, of a webhook without a name its URL as in `changes`, or the name of an imported file; empty if it has none or is deleted. The entry of a deletion keeps the name that the
+             *     record had. A deleted member keeps the name of their last action, if any.
              */
             recordName: string;
             /** @description The names of the fields that changed, or that have a value in a new record. */
@@ -3800,7 +3799,7 @@ export interface components {
             merge?: true;
             /**
              * @description The name of the key or inbound webhook, or of the imported file, if it still exists. A deleted key or inbound
-             *     webhook keeps its name while the audit log has its deletion.
+             *     webhook keeps its name as long as the audit log has the entry of its deletion.
              */
             name?: string;
             /** @description Who made the change or started the import. Only for superusers and for members with the role admin. */
@@ -4105,7 +4104,7 @@ export interface components {
         EventTypesResponse: {
             data: {
                 type: components["schemas"]["AnyEventType"];
-                /** @description What has happened, for people. */
+                /** @description A sentence that tells people what happened. */
                 sentence: string;
             }[];
         };
@@ -5318,8 +5317,8 @@ export interface components {
          */
         FeedLimit: number;
         /**
-         * @description The event types to return, separated by commas. By default, all types of contact events. The types of extensions must be
-         *     named; their `data` is any object.
+         * @description The event types to return, separated by commas. By default, all types of contact events. To receive types of
+         *     extensions, name them; their `data` is any object.
          * @example contact.created,contact.updated
          */
         EventTypes: string;
@@ -6128,8 +6127,8 @@ export interface operations {
                  */
                 limit?: components["parameters"]["FeedLimit"];
                 /**
-                 * @description The event types to return, separated by commas. By default, all types of contact events. The types of extensions must be
-                 *     named; their `data` is any object.
+                 * @description The event types to return, separated by commas. By default, all types of contact events. To receive types of
+                 *     extensions, name them; their `data` is any object.
                  * @example contact.created,contact.updated
                  */
                 types?: components["parameters"]["EventTypes"];
@@ -7468,7 +7467,7 @@ export interface operations {
                  */
                 tenant?: string;
                 /**
-                 * @description Only contacts that the import with this ID has created.
+                 * @description Only contacts that the import with this ID created.
                  * @example 1mp0rt000000001
                  */
                 import?: string;
@@ -7582,7 +7581,7 @@ export interface operations {
                  */
                 tenant?: string;
                 /**
-                 * @description Only contacts that the import with this ID has created.
+                 * @description Only contacts that the import with this ID created.
                  * @example 1mp0rt000000001
                  */
                 import?: string;
@@ -8535,7 +8534,7 @@ export interface operations {
                  */
                 status?: string;
                 /**
-                 * @description Only requests whose path contains this text, in `last` and `slowest`. Upper and lower case are the same.
+                 * @description Only requests whose path contains this text, in `last` and `slowest`. Case does not matter.
                  * @example /contacts/batch
                  */
                 path?: string;
@@ -8635,7 +8634,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The types, in the order of their declaration. Usually there are none. */
+            /** @description The types, in the order of their declaration; empty if extensions declare none. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8893,7 +8892,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of groups, in the order of the IDs of tenants and of what they share. */
+            /** @description A page of groups, in the order of their tenants' IDs, then of what they share. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

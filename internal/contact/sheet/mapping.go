@@ -162,7 +162,7 @@ func (m Mapping) Remarks(columns []string) (remarks []Remark) {
 	for i, column := range columns {
 		if m[i] == "" && isOffered(columns, i) {
 			remarks = append(remarks, Remark{IsWarning: true, Column: column,
-				Text: fmt.Sprintf("the property %s of the cards is not imported: map it to a field that you have added", column)})
+				Text: fmt.Sprintf("the property %s of the cards is not imported: map it to a custom field", column)})
 		}
 		if m[i] == "" && names.IsID(column) && !slices.Contains(m, contact.ExternalID) && !slices.Contains(m, ID) {
 			remarks = append(remarks, Remark{Field: contact.ExternalID, Column: column, Text: fmt.Sprintf(

@@ -98,7 +98,7 @@ func (r *cardRows) Read() (Row, error) {
 		row.Cells = append(row.Cells, protect(c.cell(column))) // from Reader.read
 	}
 	if c.isGroup() {
-		row.Skipped = "the card is that of a group, and not of a contact"
+		row.Skipped = "the card describes a group, not a contact"
 	}
 	if len(r.large) > 0 {
 		row.Warning = strings.Join(r.large, ", ") + " left out: too long"
@@ -288,7 +288,7 @@ func (s *cardSurvey) warnings() []string {
 	if len(s.unknown) == 0 {
 		return nil
 	}
-	return []string{"properties that no standard of vCards has are left out: " + strings.Join(s.unknown, ", ")}
+	return []string{"properties that no vCard standard defines are left out: " + strings.Join(s.unknown, ", ")}
 }
 
 // isRead reports whether an import reads a property. Photographs are large.

@@ -957,8 +957,8 @@ type ListEventsParams struct {
 	// Limit The maximum number of events. A page may have fewer and still set `hasMore`.
 	Limit *FeedLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Types The event types to return, separated by commas. By default, all types of contact events. The types of extensions must be
-	// named; their `data` is any object.
+	// Types The event types to return, separated by commas. By default, all types of contact events. To receive types of
+	// extensions, name them; their `data` is any object.
 	Types *EventTypes `form:"types,omitempty" json:"types,omitempty"`
 
 	// Contact Only events of the contact with this ID.
