@@ -63,7 +63,7 @@ func TestNewDirectoryWithBackups(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(i.data, "backups", "a.zip"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := i.run("tenant", "create", "Acme"); got.code != 0 || !strings.Contains(got.stderr, "but one backup in ") {
+	if got := i.run("tenant", "create", "Acme"); got.code != 0 || !strings.Contains(got.stderr, "but there is a backup in ") {
 		t.Errorf("another command that creates the database exits with %d and prints %q", got.code, got.stderr)
 	}
 }
