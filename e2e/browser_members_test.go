@@ -31,7 +31,7 @@ func TestBrowserInvitation(t *testing.T) {
 	b.click("Invite")
 	sent()
 	b.closed()
-	b.matches("Ada Lovelace.*ada@example.com.*Acme.*Viewer.*Invited.*expires in 3 days")
+	b.matches("Ada Lovelace.*ada@example.com.*Viewer.*Invited.*expires in 3 days")
 	b.look("members")
 	b.choose("Status", "Active")
 	b.sees("Nothing found")

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"contactbase/internal/lockfile"
 )
@@ -97,15 +96,8 @@ func (r *Replica) save(name string, content any) error {
 }
 
 // lockDataDir makes this process the only one that replicates the data directory: two would upload parts of one WAL
-// to the same files. It also refuses a path that Litestream cannot open: Litestream does not escape these
-// characters in the address of a database, so that it would hold its read transaction on another file than the one
-// whose WAL it reads.
+// to the same files.
 func (r *Replica) lockDataDir() (unlock func(), err error) {
-	if strings.ContainsAny(r.dataDir, "#?%") {
-		return nil, fmt.Errorf(
-			"the data directory %s cannot be replicated: its path contains one of # ? %%; move it", r.dataDir,
-		)
-	}
 	if err := os.MkdirAll(r.path(""), 0o700); err != nil {
 		return nil, err
 	}

@@ -130,7 +130,8 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	if err := checkLocation(opened, dataDir); err != nil {
 		return nil, err
 	}
-	if at := strings.IndexAny(dataDir, "?#%"); at >= 0 { // Litestream puts the path into a URI as it is
+	// Litestream puts the path into a URI as it is, so that it would hold its read transaction on another file
+	if at := strings.IndexAny(dataDir, "?#%"); at >= 0 {
 		return nil, fmt.Errorf("a data directory with a replica cannot have %q in its path: rename %s", dataDir[at], dataDir)
 	}
 	host, err := os.Hostname()

@@ -3,7 +3,6 @@ package replica_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,21 +52,6 @@ func TestWALStaysShort(t *testing.T) {
 	}
 	if count := testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM ballast WHERE content != x''", nil); count != rounds*writes {
 		t.Errorf("%d of %d rows are restored", count, rounds*writes)
-	}
-}
-
-// With these characters in the path, Litestream would open another file than the database whose WAL it reads.
-func TestUnsupportedPaths(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"crm#1", "crm?1", "crm%31"} {
-		r := open(t, config("file://"+t.TempDir()), filepath.Join(t.TempDir(), name))
-		const says = "its path contains one of # ? %"
-		if err := r.Start(nil); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("serving %s: %v", name, err)
-		}
-		if err := r.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("standing by with %s: %v", name, err)
-		}
 	}
 }
 
