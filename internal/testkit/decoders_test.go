@@ -96,7 +96,7 @@ var decoders = map[string]string{
 		internal/body.Body.ParseForm
 	`,
 	"a header or the line of a request, of which net/http reads at most 1 MiB": `
-		internal/health.ServeLive internal/health.Monitor.ServeReady
+		internal/charset.IsUTF8 internal/health.ServeLive internal/health.Monitor.ServeReady
 		internal/address.Base internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
 	`,
 	"what this program has written": `
