@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -65,9 +66,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if plain == "" {
-				plain = secret.New()
-			}
+			plain = cmp.Or(plain, secret.New())
 			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
 				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter,
 				"maxPerSecond": maxPerSecond, "secret": plain, "headers": headers,

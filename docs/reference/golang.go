@@ -132,7 +132,8 @@ func goMerge(body node) string {
 
 // goLink returns what a portal link allows as a literal.
 func goLink(body node) string {
-	return fmt.Sprintf("contactbase.PortalLinkOptions{\n\tRole: contactbase.Role%s,\n\tName: %q,\n\tDuration: %s * time.Second,\n}",
+	return fmt.Sprintf("contactbase.PortalLinkOptions{\n\tRole: contactbase.Role%s,\n\tName: %q,\n"+
+		"\tDuration: %s * time.Second,\n}",
 		title(body.get("role").text()), body.get("name").text(), body.get("expiresIn").text())
 }
 

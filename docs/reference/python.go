@@ -66,8 +66,8 @@ func pyLiteral(value node) string {
 	return lastComma.ReplaceAllString(text, "$1,\n")
 }
 
-// pyFields returns the body as arguments: the contacts to merge and their fields, what a portal link allows, or the items
-// of a batch.
+// pyFields returns the body as arguments: the contacts to merge and their fields, what a portal link allows, or the
+// items of a batch.
 func pyFields(body node) string {
 	if from := body.get("from"); from.has() {
 		arguments := from.json("")
@@ -77,7 +77,8 @@ func pyFields(body node) string {
 		return strings.NewReplacer(`","`, `", "`, `":"`, `": "`).Replace(arguments)
 	}
 	if role := body.get("role"); role.has() {
-		return fmt.Sprintf("role=%q, name=%q, expires_in=%s", role.text(), body.get("name").text(), body.get("expiresIn").text())
+		return fmt.Sprintf("role=%q, name=%q, expires_in=%s",
+			role.text(), body.get("name").text(), body.get("expiresIn").text())
 	}
 	if items := body.get("items"); items.has() {
 		return pyLiteral(items)

@@ -89,15 +89,7 @@ func checkVersion(database string) error {
 	if err != nil {
 		return err
 	}
-	var known, shipped []string // shipped are those of this program and of PocketBase, without an extension's
-	for i, list := range []core.MigrationsList{core.SystemMigrations, core.AppMigrations} {
-		for _, migration := range list.Items() {
-			known = append(known, migration.File)
-			if i == 0 || IsOwn(migration.File) {
-				shipped = append(shipped, migration.File)
-			}
-		}
-	}
+	known, shipped := knownMigrations()
 	if len(shipped) == 0 {
 		return nil
 	}
@@ -118,6 +110,19 @@ func checkVersion(database string) error {
 			"or restore a backup that was made before it", ErrNewer, name)
 	}
 	return nil
+}
+
+// knownMigrations returns the migrations that this program has, and those of them that are not an extension's.
+func knownMigrations() (known, shipped []string) {
+	for i, list := range []core.MigrationsList{core.SystemMigrations, core.AppMigrations} {
+		for _, migration := range list.Items() {
+			known = append(known, migration.File)
+			if i == 0 || IsOwn(migration.File) {
+				shipped = append(shipped, migration.File)
+			}
+		}
+	}
+	return known, shipped
 }
 
 // IsOwn reports whether a migration belongs to any version of this program.

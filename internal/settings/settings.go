@@ -117,7 +117,8 @@ func (s *Settings) Apply(flags *pflag.FlagSet) error {
 	return failure
 }
 
-// Follow sets flags that are set nowhere to the values of the server, by name. Call it after the command line is parsed.
+// Follow sets flags that are set nowhere to the values of the server, by name. Call it after the command line is
+// parsed.
 func (s *Settings) Follow(flags *pflag.FlagSet, values map[string]string) {
 	for name, value := range values {
 		if flag := flags.Lookup(name); flag != nil && !flag.Changed && s.look(name).name == "" {

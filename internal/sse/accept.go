@@ -15,8 +15,8 @@ const json = "application/json"
 const maxAccept = 8 << 10
 
 // IsPreferred reports whether a request prefers a stream to JSON: its Accept headers contain the media type of
-// streams with a quality that is above 0, and not below that of JSON. A range such as */* does not request a stream, and
-// neither do headers of more than maxAccept bytes.
+// streams with a quality that is above 0, and not below that of JSON. A range such as */* does not request a stream,
+// and neither do headers of more than maxAccept bytes.
 func IsPreferred(header http.Header) bool {
 	qualities, left := map[string]float64{}, maxAccept
 	for _, value := range header.Values("Accept") {

@@ -52,10 +52,10 @@ func checkFolder(command *cobra.Command, args []string, dataDir string) error {
 
 // checkArchive returns an error if there is no file for tenant import, before that creates a data directory.
 func checkArchive(command *cobra.Command, args []string) error {
-	if command.CommandPath() != "contactbase tenant import" || command.ParseFlags(args) != nil ||
-		command.Flags().NArg() == 0 {
-		return nil // the command reports the others
+	isImport := command.CommandPath() == "contactbase tenant import"
+	if isImport && command.ParseFlags(args) == nil && command.Flags().NArg() > 0 { // it reports other errors itself
+		_, err := os.Stat(command.Flags().Arg(0))
+		return err
 	}
-	_, err := os.Stat(command.Flags().Arg(0))
-	return err
+	return nil
 }

@@ -187,12 +187,7 @@ type outcome struct {
 func (i *Import) outcome(
 	p *page, begun int, results []contact.Result, repeats func(rows map[string]int) (map[string]int, error),
 ) (o outcome, err error) {
-	rows := map[string]int{}
-	for n, result := range results {
-		if c := result.Contact; c != nil && rows[c.ID] == 0 {
-			rows[c.ID] = p.numbers[begun+n]
-		}
-	}
+	rows := firstRows(results, p.numbers[begun:])
 	earlier, err := repeats(rows)
 	if err != nil {
 		return o, fmt.Errorf("reading which contacts rows of the import %s have changed: %w", i.ID, err)
@@ -233,6 +228,17 @@ func (i *Import) outcome(
 		}
 	}
 	return o, nil
+}
+
+// firstRows returns the first row of each contact.
+func firstRows(results []contact.Result, numbers []int) map[string]int {
+	rows := map[string]int{}
+	for n, result := range results {
+		if c := result.Contact; c != nil && rows[c.ID] == 0 {
+			rows[c.ID] = numbers[n]
+		}
+	}
+	return rows
 }
 
 // warn adds the warnings about a row, and returns their texts. isNamed tells whether its contact is named by its

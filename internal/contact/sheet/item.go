@@ -171,7 +171,9 @@ func (r *reading) warnRepeated() {
 		case contact.Phone:
 			same = contact.ReadPhone(value, r.whence()...).Value
 		}
-		if !strings.EqualFold(value, used) && !strings.EqualFold(same, used) && !(names.IsHalf(target) && strings.Contains(used, same)) {
+		isUsed := strings.EqualFold(value, used) || strings.EqualFold(same, used) ||
+			names.IsHalf(target) && strings.Contains(used, same)
+		if !isUsed {
 			r.warn(LeftOut, field, fmt.Sprintf("%s: %s of the column %q is left out: only one value counts",
 				field, strconv.Quote(Cut(value, maxShown)), r.columns[i]))
 		}

@@ -223,9 +223,8 @@ func (r *cardRows) nextLine() (string, error) {
 // isProperty reports whether a line begins a property: a name, perhaps with parameters, and a colon.
 func isProperty(line string) bool {
 	end := strings.IndexAny(line, ":;")
-	return end > 0 && strings.Contains(line[end:], ":") && !strings.ContainsFunc(line[:end], func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-._", c))
-	})
+	const inNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
+	return end > 0 && strings.Contains(line[end:], ":") && strings.Trim(line[:end], inNames) == ""
 }
 
 // propertyIn returns the name of the property in a line, in capitals and without its group.

@@ -164,7 +164,7 @@ func TestOfferedProperties(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	var remarks []string
-	for _, remark := range s.Mapping.Remarks(reader.Columns) {
+	for _, remark := range s.Remarks(reader.Columns) {
 		if remark.IsWarning {
 			remarks = append(remarks, remark.Column)
 		}

@@ -20,8 +20,8 @@ const mark = "\uFEFF"
 // also skips a line feed, and knows full-width signs.
 const formula = "=+-@\t\r\n＝＋－＠"
 
-// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before what unescape
-// would change. It doubles a carriage return at the end of a line, because encoding/csv drops one.
+// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before what
+// unescape would change. It doubles a carriage return at the end of a line, because encoding/csv drops one.
 func escape(cell string) string {
 	if isFormula(cell) && !isNumber(cell) || unescape(cell) != cell {
 		cell = "'" + cell

@@ -133,7 +133,8 @@ func (f *filledForm) readList(w *work, list []any) bool {
 	return true
 }
 
-// chosen returns an answer with the texts of the chosen options in place of their IDs, which Tally sends: one, or a list.
+// chosen returns an answer with the texts of the chosen options in place of their IDs, which Tally sends: one, or a
+// list.
 func chosen(w *work, options []any, value any) any {
 	texts := map[string]string{}
 	for _, el := range options {
