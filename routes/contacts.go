@@ -30,8 +30,8 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	return s.sendPage(e, identity(e).TenantID, values, outside(e, apiPrefix)+"/contacts?", "")
 }
 
-// sendPage answers with a page of a tenant's contacts, those that an import has created if it has an id. address is that
-// of the list, which parameters follow.
+// sendPage answers with a page of a tenant's contacts, those that an import has created if it has an id. address is
+// that of the list, which parameters follow.
 func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, address, importID string) error {
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {

@@ -69,7 +69,9 @@ func New(address, key string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contactbase: %w", err)
 	}
-	return &Client{Contacts: &Contacts{api: calls}, Events: &Events{api: calls}, PortalLinks: &PortalLinks{api: calls}}, nil
+	return &Client{
+		Contacts: &Contacts{api: calls}, Events: &Events{api: calls}, PortalLinks: &PortalLinks{api: calls},
+	}, nil
 }
 
 // withinOrigin returns a client that follows no redirect to another scheme, host or port. Go's client would send the

@@ -2,6 +2,7 @@ package contactbase_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestPortalLinks(t *testing.T) {
 		{"/api/integrations/tenants/t%201/portal-link", `{"expiresIn":300,"name":"Ada","role":"admin"}`},
 		{"/api/integrations/tenants/t1/portal-link", `{}`},
 	} {
-		if got := n.sent[i]; got.Method != "POST" || got.URL.EscapedPath() != want.path || got.body != want.body || got.Header.Get("Authorization") != "Bearer cmk_1" {
+		if got := n.sent[i]; got.Method != http.MethodPost || got.URL.EscapedPath() != want.path || got.body != want.body || got.Header.Get("Authorization") != "Bearer cmk_1" {
 			t.Errorf("%s %s sends %s", got.Method, got.URL, got.body)
 		}
 	}

@@ -94,8 +94,8 @@ func callsOf(kept []activity.Call) []Call {
 	return shown
 }
 
-// ActivityOfKey returns the activity of a key in the span, with the calls that the filter selects; the key "" stands for
-// calls without a valid key.
+// ActivityOfKey returns the activity of a key in the span, with the calls that the filter selects; the key "" stands
+// for calls without a valid key.
 func ActivityOfKey(
 	app core.App, key string, f activity.CallFilter, span activity.Span, now time.Time,
 ) (*KeyActivity, error) {

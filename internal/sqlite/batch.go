@@ -85,7 +85,8 @@ func (w *writer) add(owner string) {
 	}
 }
 
-// begin opens a batch, unless one is open, as soon as no other process writes. One of derived writes is for these alone.
+// begin opens a batch, unless one is open, as soon as no other process writes. One of derived writes is for these
+// alone.
 func (w *writer) begin(ctx context.Context, deadline time.Time, derived bool) error {
 	if w.batch != nil {
 		return nil

@@ -53,8 +53,8 @@ func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]
 	}
 }
 
-// WriteDerived is Write for what the program would write again, from what is durable, if a power cut took it. Its commit
-// does not wait for the disk, unless it is also that of other writes, or the durability is Strict.
+// WriteDerived is Write for what the program would write again, from what is durable, if a power cut took it. Its
+// commit does not wait for the disk, unless it is also that of other writes, or the durability is Strict.
 func WriteDerived(app core.App, fn WriteFunc) ([]int64, error) {
 	if db, ok := app.NonconcurrentDB().(*dbx.DB); ok {
 		return writeAs(context.Background(), db.DB(), byDerivation, "", fn)

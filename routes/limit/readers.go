@@ -122,8 +122,8 @@ func (r *Readers) abandon(waiting *waitingRead) {
 	}
 }
 
-// Release ends the reading of a request whose response has the reading of a Response, for one that takes a turn for each
-// of its parts.
+// Release ends the reading of a request whose response has the reading of a Response, for one that takes a turn for
+// each of its parts.
 func Release(response http.ResponseWriter) {
 	for response != nil {
 		if r, ok := response.(Response); ok {

@@ -106,8 +106,8 @@ var (
 		unfinished + " AND " + tenant.WritableSQL("e.tenant")
 )
 
-// deleteEvents deletes those of the events that are still finished, and returns how many. If they have too many attempts
-// for one chunk, it only deletes some of these, and is not done.
+// deleteEvents deletes those of the events that are still finished, and returns how many. If they have too many
+// attempts for one chunk, it only deletes some of these, and is not done.
 func deleteEvents(tx core.App, some []aged) (deleted int, done bool, err error) {
 	ids, err := sqlite.Values[string](sqlite.ReaderOf(tx), stillFinishedSQL, sqlite.List(idsOfAged(some)))
 	if err != nil {
@@ -134,7 +134,8 @@ const (
 	upToSome           = ") LIMIT ?2)"
 )
 
-// inOneChunk runs a statement about the attempts in ?1, of which there are up to ?2, and reports whether these were all.
+// inOneChunk runs a statement about the attempts in ?1, of which there are up to ?2, and reports whether these were
+// all.
 func inOneChunk(tx core.App, text string, args ...any) (all bool, err error) {
 	changed, err := sqlite.Run(tx, []sqlite.Statement{statement(text, append(args, attemptsAtOnce)...)})
 	return err == nil && changed[0] < attemptsAtOnce, err
