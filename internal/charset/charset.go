@@ -20,9 +20,15 @@ const (
 // western is the encoding of a text that says nothing about its encoding.
 const western = "windows-1252"
 
+// maxLabel is longer than all labels. A body may name its encoding for each of its texts.
+const maxLabel = 64
+
 // Named returns the encoding with a name or label of the WHATWG, such as "latin1", and its name. ok is false if there
 // is none.
 func Named(label string) (found encoding.Encoding, name string, ok bool) {
+	if len(label) > maxLabel {
+		return nil, "", false
+	}
 	found, err := htmlindex.Get(strings.ReplaceAll(label, "_", "-"))
 	if err != nil {
 		found, err = htmlindex.Get(label)
@@ -36,6 +42,9 @@ func Named(label string) (found encoding.Encoding, name string, ok bool) {
 
 // IsUTF8 reports whether a label names an encoding whose texts are valid UTF-8, in any spelling. It is true for none.
 func IsUTF8(label string) bool {
+	if len(label) > maxLabel {
+		return false
+	}
 	label = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), "-", "")
 	return slices.Contains([]string{"", "utf8", "usascii", "ascii"}, strings.ReplaceAll(label, "_", ""))
 }

@@ -69,6 +69,10 @@ var bodies = map[string]generator{
 
 // forms are forms that could cost more than their share.
 var forms = map[string]generator{
+	"a long charset": func(n int) []byte {
+		pairs := strings.Repeat("a=1&", min(n/16, 4_000))
+		return []byte(pairs + "a=%FF&_charset_=" + strings.Repeat("x", max(0, n-len(pairs))))
+	},
 	"fields":           number("", "x%d=a&", ""),
 	"equal fields":     repeat("", "email=a&", ""),
 	"blank fields":     repeat("", "&", ""),

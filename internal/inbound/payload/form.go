@@ -120,11 +120,10 @@ func decodeTexts(pairs []pair) bool {
 	}
 	for i := range pairs {
 		p := &pairs[i]
-		for _, text := range []*string{&p.name, &p.value} {
-			label := cmp.Or(each[p.name], common)
-			if encoding, _, ok := charset.Named(label); ok && !charset.IsUTF8(label) {
-				*text, _ = encoding.NewDecoder().String(*text)
-			}
+		label := cmp.Or(each[p.name], common)
+		if encoding, _, ok := charset.Named(label); ok && !charset.IsUTF8(label) {
+			p.name, _ = encoding.NewDecoder().String(p.name) // what it cannot decode is U+FFFD
+			p.value, _ = encoding.NewDecoder().String(p.value)
 		}
 		if !valid(*p) || strings.ContainsRune(p.name+p.value, utf8.RuneError) {
 			return false
