@@ -122,7 +122,7 @@ func memberInvite(app core.App) *cobra.Command {
 			case err != nil:
 				return err
 			case record == nil:
-				record, err = wanted.create(app, t, rand.Text()) // which nobody knows
+				record, err = wanted.create(app, t, rand.Text()) // a password that nobody learns
 			case member.TenantOf(record) != t.Id:
 				err = errTaken(record)
 			case command.Flags().Changed("role") && record.GetString("role") != wanted.role:

@@ -34,7 +34,7 @@ const auditedKinds = {
 };
 
 /**
- * The pages of records, "" where there is none. A delivery has a window instead.
+ * The pages of records, "" for none. A delivery has a window instead.
  *
  * @type {Record<Exclude<AuditedKind, "deliveries">, (entry: AuditEntry) => string>}
  */

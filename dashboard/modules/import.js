@@ -61,7 +61,7 @@ function importPage(route) {
     return integrationsPage({
         title: "Import",
         trail: [["Import and export", integrationsPath + "/imports"]],
-        gone: { title: "This import is no longer listed", text: "Imports are removed from the list after a week. Their contacts remain." },
+        gone: { title: "This import is no longer listed", text: "The list keeps imports for a week. Their contacts remain." },
         load,
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),

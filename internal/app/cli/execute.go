@@ -23,7 +23,7 @@ func (p *Program) execute() error {
 	if err != nil {
 		return err
 	}
-	if command.Name() == "serve" { // which continues when nobody reads its output any more
+	if command.Name() == "serve" { // which outlives the reader of its output
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	if err := checkFolder(command, args, pb.DataDir()); err != nil {
