@@ -200,7 +200,7 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 			json.Unmarshal([]byte(findings), &i.Findings))
 		i.Samples = samplesOf(i.Samples) // 1.0.0 stored whole cells
 		i.ofFile = i.Remarks
-		i.Remarks = slices.Concat(i.ofFile, i.Mapping.Remarks(i.Columns))
+		i.Remarks = append(slices.Clip(i.ofFile), i.Mapping.Remarks(i.Columns)...)
 		if i.Status == Undoing || i.Status == Undone {
 			i.Undone = &undone
 		}
@@ -277,7 +277,7 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	if err != nil {
 		return err
 	}
-	i.Remarks = slices.Concat(i.ofFile, choices.Mapping.Remarks(i.Columns))
+	i.Remarks = append(slices.Clip(i.ofFile), choices.Mapping.Remarks(i.Columns)...)
 	isChecked := status == Running && i.Status == Checked && reflect.DeepEqual(choices, i.Choices)
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{Text: beginSQL, Args: []any{
