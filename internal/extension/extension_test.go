@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/extension"
@@ -50,7 +51,10 @@ func TestBindings(t *testing.T) {
 	extended.OnRecordAfterCreateSuccess("contacts")
 	extended.OnRecordCreateRequest("contacts")
 	extended.OnRecordEnrich("contacts")
-	app.OnRecordCreate("contacts") // not by an extension
+	app.OnRecordCreate("contacts")                      // not by an extension
+	if _, err := apis.NewRouter(extended); err != nil { // binds hooks of its own
+		t.Fatal(err)
+	}
 	if extension.Bound(app, contacts) {
 		t.Errorf("hooks of contacts are bound in %q", extension.Places(app, contacts))
 	}
