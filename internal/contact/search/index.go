@@ -1,6 +1,7 @@
 package search
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -17,13 +18,15 @@ const (
 	Changed     = "`indexed` = 2"
 )
 
-// Each query returns up to ? numbers of rows: of those that were deleted since they were indexed, that have changed
-// since, and that were added since.
+// Each query returns up to ? numbers of rows, with how many ordinary rows each of them counts for: of those that were
+// deleted since they were indexed, that have changed since, and that were added since.
 const (
-	goneSQL    = "SELECT `seq` FROM `_contactUnindexed` LIMIT ?"
-	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed +
-		" AND `seq` <= " + IndexedUpTo + " LIMIT ?"
-	newSQL = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
+	goneSQL    = "SELECT `seq`, 1 FROM `_contactUnindexed` LIMIT ?"
+	changedSQL = "SELECT `seq`, " + costSQL + " FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " +
+		Changed + " AND `seq` <= " + IndexedUpTo + " LIMIT ?"
+	newSQL = "SELECT `seq`, " + costSQL + " FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo +
+		" ORDER BY `seq` LIMIT ?"
+	costSQL = "1 + octet_length(`text`) / 256"
 )
 
 // The statements that update the index for rows whose numbers are a JSON list. A text is indexed with two line breaks
@@ -37,9 +40,10 @@ const (
 	moveSQL     = "UPDATE `_contactIndexed` SET `upTo` = ?"
 )
 
-// IndexPending updates the trigram index for up to limit search rows, in the caller's transaction, and returns for
-// how many. Indexing a row with its write would take many times as long as in a batch. Until a row is indexed,
-// searches read the row itself.
+// IndexPending updates the trigram index for search rows, in the caller's transaction, and returns for how many: a long
+// text counts for several rows, and the last one may exceed the limit. It is one statement for all of them, because
+// FTS5 writes a segment for each. Indexing a row with its write would take many times as long as in a batch. Until a
+// row is indexed, searches read the row itself.
 func IndexPending(tx core.App, limit int) (found int, err error) {
 	p, err := readPending(sqlite.ReaderOf(tx), limit)
 	if err != nil {
@@ -48,7 +52,7 @@ func IndexPending(tx core.App, limit int) (found int, err error) {
 	if _, err := sqlite.Run(tx, p.statements()); err != nil {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
-	return p.count(), nil
+	return p.cost, nil
 }
 
 // pending has the numbers of the search rows for which the trigram index is out of date.
@@ -56,11 +60,10 @@ type pending struct {
 	gone    []int64
 	changed []int64
 	added   []int64 // in their order
+	cost    int     // in ordinary rows
 }
 
-func (p *pending) count() int { return len(p.gone) + len(p.changed) + len(p.added) }
-
-// readPending reads up to limit numbers. Deleted rows come first, because a new row may have their number.
+// readPending reads numbers until they cost the limit. Deleted rows come first, because a new row may have their number.
 func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	for _, kind := range []struct {
 		query   string
@@ -68,7 +71,16 @@ func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	}{
 		{goneSQL, &p.gone}, {changedSQL, &p.changed}, {newSQL, &p.added},
 	} {
-		if *kind.numbers, err = sqlite.Values[int64](tx, kind.query, limit-p.count()); err != nil {
+		err := sqlite.Each(tx, kind.query, func(rows *sql.Rows) error {
+			var number int64
+			var cost int
+			err := rows.Scan(&number, &cost)
+			if p.cost < limit {
+				*kind.numbers, p.cost = append(*kind.numbers, number), p.cost+cost
+			}
+			return err
+		}, max(0, limit-p.cost))
+		if err != nil {
 			return p, err
 		}
 	}

@@ -51,7 +51,7 @@ func (x *indexer) run(ctx context.Context) {
 		x.refold = nil
 	}
 	for more := true; more && ctx.Err() == nil; {
-		indexed, err := x.chunks.Next(x.app, IndexPending)
+		indexed, err := x.chunks.NextFor("", x.app, IndexPending)
 		x.unmerged++
 		unmerged := x.unmerged >= mergeAfter
 		for chunk := 0; chunk < mergeChunks && unmerged && err == nil && ctx.Err() == nil; chunk++ {
