@@ -102,6 +102,23 @@ func TestPresetsAreListed(t *testing.T) {
 	}
 }
 
+// The page of senders has each preset whose sender signs, by its title and the label of its scheme.
+func TestSendersThatSignAreListed(t *testing.T) {
+	t.Parallel()
+	page, labels := read(t, "senders.md"), read(t, "../dashboard/modules/inbound.js")
+	for _, preset := range payload.Presets() {
+		if preset.Scheme == "" {
+			continue
+		}
+		label := regexp.MustCompile(`\["` + preset.Scheme + `", "([^"]+)"\]`).FindStringSubmatch(labels)
+		if label == nil {
+			t.Errorf("dashboard/modules/inbound.js has no label for the scheme %q", preset.Scheme)
+		} else if line := "\n- Sender: *" + preset.Title + "*. It signs as *" + label[1] + "*.\n"; !strings.Contains(page, line) {
+			t.Errorf("docs/senders.md has no section with %q", strings.TrimSpace(line))
+		}
+	}
+}
+
 // understands reports whether a property of that name is taken for the field.
 func understands(t *testing.T, name, field string) bool {
 	t.Helper()
