@@ -34,13 +34,22 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b, err := parseBatch(e.App, body.object) // before the transaction, for which other writers wait
-	if err != nil {
-		err = request.refuse(e.App, err)
-	} else {
+	b, invalid := parseBatch(e.App, body.object) // before the transaction, for which other writers wait
+	err = s.once(e.App, request, invalid, func() error {
 		b.restrict(caller)
-		err = s.writeBatch(e, caller, request, b)
-	}
+		write := contact.Request{
+			Tenant: caller.TenantID,
+			Items:  b.items,
+			Check:  request.check(caller, b.needs...),
+			Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+				if b.results = results; b.atomic && contact.AnyFailed(results) {
+					return nil, b.failure()
+				}
+				return request.rememberBatch(tx, b)
+			},
+		}
+		return write.Commit(e.Request.Context(), e.App)
+	})
 	if errors.Is(err, errReplayed) {
 		return request.replayBatch(e)
 	}
@@ -52,29 +61,6 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return e.Blob(http.StatusOK, "application/json", answer)
-}
-
-// writeBatch applies a batch once for the request's key, and returns errReplayed for a repeat.
-func (s *server) writeBatch(
-	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, b *batch,
-) error {
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	write := contact.Request{
-		Tenant: caller.TenantID,
-		Items:  b.items,
-		Check:  request.check(caller, b.needs...),
-		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
-			if b.results = results; b.atomic && contact.AnyFailed(results) {
-				return nil, b.failure()
-			}
-			return request.rememberBatch(tx, b)
-		},
-	}
-	return write.Commit(e.Request.Context(), e.App)
 }
 
 type batch struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/address"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -27,12 +28,12 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return s.sendPage(e, identity(e).TenantID, values, outside(e, apiPrefix)+"/contacts?", "")
+	return s.sendPage(e, identity(e).TenantID, values, address.Base(e)+apiPrefix+"/contacts?", "")
 }
 
-// sendPage answers with a page of a tenant's contacts, those that an import has created if it has an id. address is
-// that of the list, which parameters follow.
-func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, address, importID string) error {
+// sendPage answers with a page of a tenant's contacts, those that an import has created if it has an id. base is
+// the URL of the list, which parameters follow.
+func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Values, base, importID string) error {
 	query, err := list.ParsePage(e.App, values)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (s *server) sendPage(e *core.RequestEvent, tenantID string, values url.Valu
 	if page.Next != nil {
 		values.Del("offset")
 		values.Set("cursor", page.Next.String())
-		e.Response.Header().Set("Link", "<"+address+values.Encode()+`>; rel="next"`)
+		e.Response.Header().Set("Link", "<"+base+values.Encode()+`>; rel="next"`)
 	}
 	body, err := listOf(page)
 	if err != nil {
@@ -136,41 +137,27 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	changes, err := contact.ParseChanges(e.App, object) // before the transaction, for which other writers wait
-	if err != nil {
-		err = request.refuse(e.App, err)
-	} else {
-		err = s.create(e, caller, request, changes)
-	}
+	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, for which other writers wait
+	err = s.once(e.App, request, invalid, func() error {
+		write := contact.Request{
+			Tenant: caller.TenantID,
+			Items:  []contact.Item{{Action: contact.Create, Changes: changes}},
+			Check:  request.check(caller, credential.ContactsWrite),
+			Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
+				if err := results[0].Err(); err != nil {
+					return nil, err
+				}
+				return request.rememberContact(tx, http.StatusCreated, results[0].Contact)
+			},
+		}
+		return write.Commit(e.Request.Context(), e.App)
+	})
 	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
-	e.Response.Header().Set("Location", outside(e, request.answer.Location))
+	e.Response.Header().Set("Location", address.Base(e)+request.answer.Location)
 	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
 	return request.send(e)
-}
-
-// create creates a contact once for the request's key, and returns errReplayed for a repeat.
-func (s *server) create(
-	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, changes contact.Changes,
-) error {
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	write := contact.Request{
-		Tenant: caller.TenantID,
-		Items:  []contact.Item{{Action: contact.Create, Changes: changes}},
-		Check:  request.check(caller, credential.ContactsWrite),
-		Finish: func(tx sqlite.Reader, results []contact.Result) ([]sqlite.Statement, error) {
-			if err := results[0].Err(); err != nil {
-				return nil, err
-			}
-			return request.rememberContact(tx, http.StatusCreated, results[0].Contact)
-		},
-	}
-	return write.Commit(e.Request.Context(), e.App)
 }
 
 // rememberContact stores the contact as the response, as remember does.
@@ -224,7 +211,7 @@ func updateOne(e *core.RequestEvent, tenantID, prefix string, check func(tx sqli
 // locate says where the contact of the response is, if the id in the path is that of one that was merged into it.
 func locate(e *core.RequestEvent, prefix, id, found string) {
 	if id != found {
-		e.Response.Header().Set("Content-Location", outside(e, prefix+"/contacts/"+found))
+		e.Response.Header().Set("Content-Location", address.Base(e)+prefix+"/contacts/"+found)
 	}
 }
 
@@ -301,7 +288,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if written.Status != contact.Created {
 		return sendContact(e, http.StatusOK, written.Contact)
 	}
-	e.Response.Header().Set("Location", outside(e, apiPrefix+"/contacts/"+written.Contact.ID))
+	e.Response.Header().Set("Location", address.Base(e)+apiPrefix+"/contacts/"+written.Contact.ID)
 	return sendContact(e, http.StatusCreated, written.Contact)
 }
 

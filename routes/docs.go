@@ -15,6 +15,7 @@ import (
 	"contactbase/api"
 	"contactbase/clients"
 	"contactbase/docs"
+	"contactbase/internal/address"
 )
 
 // docsPolicy lets the documentation load only its own files, and its icon, which is data.
@@ -54,7 +55,7 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 	e.Router.GET("/openapi.json", s.openAPI).Bind(apis.Gzip())
 	e.Router.GET("/llms.txt", func(e *core.RequestEvent) error {
 		e.Response.Header().Set("Cache-Control", "no-cache")
-		return e.String(http.StatusOK, docs.ForModels(outside(e, ""), served))
+		return e.String(http.StatusOK, docs.ForModels(address.Base(e), served))
 	}).Bind(apis.Gzip())
 	// The router's own redirect would lose a proxy's path.
 	e.Router.GET("/_", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "_/") })

@@ -55,33 +55,46 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return err
 	}
 	sent := posted{contentType: e.Request.Header.Get("Content-Type")}
-	raw, err := readPosted(e)
+	raw, err := envelope.ReadBody(e, payload.MaxBody)
+	if err == nil {
+		err = envelope.CheckEncoding(e)
+	}
 	if isUnderWay(err) {
 		return err
 	}
+	var request *idempotentRequest
+	if err == nil {
+		if shake, wrong := inbound.HandshakeOf(e.Request, webhook, raw); shake != nil {
+			return s.answerHandshake(e, webhook, shake, wrong)
+		}
+		request, err = s.apply(e, webhook, &sent, raw)
+	}
 	if err != nil {
-		return s.refuse(e, webhook, sent, err)
-	}
-	if shake, wrong := inbound.HandshakeOf(e.Request, webhook, raw); shake != nil {
-		return s.answerHandshake(e, webhook, shake, wrong)
-	}
-	proof, err := verifyPosted(e, webhook, raw)
-	if err != nil {
-		return s.refuse(e, webhook, sent, err)
-	}
-	sent.body = raw
-	sent.contentType = webhook.Mapping.WithTopic(sent.contentType, e.Request.Header.Get)
-	request, err := repeatable(webhook, e.Request.Header, raw, proof)
-	if err != nil {
-		return s.refuse(e, webhook, sent, err)
-	}
-	err = custom.RetryOutdated(e.App, func(app core.App) error {
-		return s.receive(e.Request.Context(), app, webhook, sent, request)
-	})
-	if err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}
 	return request.send(e)
+}
+
+// apply applies a request once, and returns it with its response. It adds the body to sent once the signature is valid.
+func (s *server) apply(
+	e *core.RequestEvent, webhook *inbound.Webhook, sent *posted, raw []byte,
+) (*idempotentRequest, error) {
+	proof, err := verifyPosted(e, webhook, raw)
+	if err != nil {
+		return nil, err
+	}
+	sent.body, sent.contentType = raw, webhook.Mapping.WithTopic(sent.contentType, e.Request.Header.Get)
+	request, err := repeatable(webhook, e.Request.Header, raw, proof)
+	if err != nil {
+		return nil, err
+	}
+	err = custom.RetryOutdated(e.App, func(app core.App) error {
+		return s.receive(e.Request.Context(), app, webhook, *sent, request)
+	})
+	if errors.Is(err, errReplayed) {
+		err = nil
+	}
+	return request, err
 }
 
 // answerHandshake answers a handshake, or refuses an invalid one. It stores the request, and writes nothing else.
@@ -105,14 +118,6 @@ func (s *server) answerHandshake(
 type posted struct {
 	contentType string
 	body        []byte // nil if it is too large, encoded or its signature is invalid
-}
-
-func readPosted(e *core.RequestEvent) ([]byte, error) {
-	raw, err := envelope.ReadBody(e, payload.MaxBody)
-	if err == nil {
-		err = envelope.CheckEncoding(e)
-	}
-	return raw, err
 }
 
 // isUnderWay reports whether a body was given up while it came. A server that receives too much does
@@ -149,28 +154,24 @@ func (s *server) receive(
 	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
 	}
-	received, err := inbound.Read(app, webhook, sent.contentType, sent.body)
-	if err != nil {
-		return err
-	}
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return received.Transact(ctx, app, func(tx core.App) error {
-		if err := request.find(sqlite.ReaderOf(tx)); err != nil {
+	received, invalid := inbound.Read(app, webhook, sent.contentType, sent.body)
+	return s.once(app, request, invalid, func() error {
+		return received.Transact(ctx, app, func(tx core.App) error {
+			if err := request.find(sqlite.ReaderOf(tx)); err != nil {
+				return err
+			}
+			receipt, err := received.Receive(tx, time.Now())
+			if err != nil {
+				return err
+			}
+			answer := &idempotency.Answer{
+				Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request,
+			}
+			_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+				return request.remember(tx, answer)
+			})
 			return err
-		}
-		receipt, err := received.Receive(tx, time.Now())
-		if err != nil {
-			return err
-		}
-		answer := &idempotency.Answer{
-			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request,
-		}
-		_, err = sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return request.remember(tx, answer) })
-		return err
+		})
 	})
 }
 

@@ -36,12 +36,15 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	m, err := newMerge(e, caller.TenantID, id, object)
-	if err != nil {
-		err = request.refuse(e.App, err)
-	} else {
-		err = s.mergeOnce(e, caller, request, m)
-	}
+	m, invalid := newMerge(e, caller.TenantID, id, object)
+	err = s.once(e.App, request, invalid, func() error {
+		return m.run(e, request.check(caller, credential.ContactsWrite), func(tx core.App) error {
+			_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+				return request.rememberContact(tx, http.StatusOK, m.merged)
+			})
+			return err
+		})
+	})
 	if errors.Is(err, errReplayed) {
 		locate(e, apiPrefix, id, path.Base(request.answer.Location))
 		e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
@@ -52,23 +55,6 @@ func (s *server) mergeContacts(e *core.RequestEvent) error {
 	}
 	locate(e, apiPrefix, id, m.merged.ID)
 	return sendContact(e, http.StatusOK, m.merged)
-}
-
-// mergeOnce merges contacts once for the request's key, and returns errReplayed for a repeat.
-func (s *server) mergeOnce(
-	e *core.RequestEvent, caller *credential.Identity, request *idempotentRequest, m *merge,
-) error {
-	end, err := s.begin(request)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return m.run(e, request.check(caller, credential.ContactsWrite), func(tx core.App) error {
-		_, err := sqlite.Write(tx, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-			return request.rememberContact(tx, http.StatusOK, m.merged)
-		})
-		return err
-	})
 }
 
 // mergeTenantContacts merges contacts for a superuser or a member.

@@ -73,20 +73,25 @@ func keyed(key, tenant, scope string, body []byte) *idempotentRequest {
 	return r
 }
 
-// begin claims the request's key until end is called.
-func (s *server) begin(r *idempotentRequest) (end func(), err error) {
+// once calls write while no other request uses the key of r. For an invalid request it returns the error, unless the
+// key has a stored response, or was used with another body: it reads that without the writer lock.
+func (s *server) once(app core.App, r *idempotentRequest, invalid error, write func() error) error {
+	if invalid != nil {
+		return cmp.Or(r.find(sqlite.Direct(app.ConcurrentDB())), invalid)
+	}
 	if r.id == "" {
-		return func() {}, nil
+		return write()
 	}
 	end, ok := s.inFlight.Begin(r.id)
 	if !ok {
-		return nil, &fault.Error{
+		return &fault.Error{
 			Code:       fault.IdempotencyKeyInUse,
 			Message:    "A request with this Idempotency-Key is still running. Try again shortly.",
 			RetryAfter: time.Second,
 		}
 	}
-	return end, nil
+	defer end()
+	return write()
 }
 
 // find looks up the stored response. It returns errReplayed if there is one, and errErased if its contact was deleted.
@@ -96,7 +101,12 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 		r.answer, err = idempotency.Find(tx, r.tenant, r.id, r.fingerprint, time.Now())
 	}
 	if err == nil && r.answer == nil && r.signature != "" && !r.idSigned {
-		r.answer, err = r.findSigned(tx)
+		// the same signed bytes with another key are a repeat; a sender without keys may send them twice
+		if r.answer, err = idempotency.Find(tx, r.tenant, r.signature, r.id, time.Now()); errors.Is(err, idempotency.ErrReused) {
+			err = nil
+		} else if r.id == "" {
+			r.answer = nil
+		}
 	}
 	if err != nil {
 		return err
@@ -110,19 +120,6 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	return nil
 }
 
-// findSigned returns the response to the same signed bytes with another key. A sender without keys may send the same
-// bytes twice.
-func (r *idempotentRequest) findSigned(tx sqlite.Reader) (*idempotency.Answer, error) {
-	answer, err := idempotency.Find(tx, r.tenant, r.signature, r.id, time.Now())
-	if errors.Is(err, idempotency.ErrReused) {
-		return answer, nil
-	}
-	if r.id == "" {
-		answer = nil
-	}
-	return answer, err
-}
-
 // check returns the check of a write: that its caller still has the permissions, and that the request has not been
 // answered.
 func (r *idempotentRequest) check(
@@ -134,12 +131,6 @@ func (r *idempotentRequest) check(
 		}
 		return r.find(tx)
 	}
-}
-
-// refuse returns the error of an invalid request, unless its key has a stored response, or was used with another
-// body. It reads without the writer lock, because the request writes nothing.
-func (r *idempotentRequest) refuse(app core.App, invalid error) error {
-	return cmp.Or(r.find(sqlite.Direct(app.ConcurrentDB())), invalid)
 }
 
 // remember makes this the response, and returns the statements that store it for repeats.

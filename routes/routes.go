@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/dashboard"
-	"contactbase/internal/address"
 	"contactbase/internal/body"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -169,6 +168,3 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route.Route)
 	}
 	return group{g}
 }
-
-// outside returns the whole URL at which the caller of a request reaches a path.
-func outside(e *core.RequestEvent, path string) string { return address.Base(e.App, e.Request) + path }

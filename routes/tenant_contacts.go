@@ -5,6 +5,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/address"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/member"
@@ -26,27 +27,19 @@ func (s *server) tenantContacts() integrations.Contacts {
 }
 
 func (s *server) listTenantContacts(e *core.RequestEvent) error {
-	owner, values, err := tenantQuery(e)
+	owner, importID, values, err := tenantQuery(e)
 	if err != nil {
 		return err
 	}
-	importID, err := importIn(e, owner, values)
-	if err != nil {
-		return err
-	}
-	address := outside(e, adminPrefix) + "/contacts?tenant=" + url.QueryEscape(owner) + "&"
+	base := address.Base(e) + adminPrefix + "/contacts?tenant=" + url.QueryEscape(owner) + "&"
 	if importID != "" {
-		address += "import=" + url.QueryEscape(importID) + "&"
+		base += "import=" + url.QueryEscape(importID) + "&"
 	}
-	return s.sendPage(e, owner, values, address, importID)
+	return s.sendPage(e, owner, values, base, importID)
 }
 
 func (s *server) countTenantContacts(e *core.RequestEvent) error {
-	owner, values, err := tenantQuery(e)
-	if err != nil {
-		return err
-	}
-	importID, err := importIn(e, owner, values)
+	owner, importID, values, err := tenantQuery(e)
 	if err != nil {
 		return err
 	}
@@ -74,11 +67,11 @@ func importIn(e *core.RequestEvent, owner string, values url.Values) (id string,
 	return id, nil
 }
 
-// tenantQuery returns the tenant whose contacts the request lists, and its other parameters. Members need not name
-// theirs.
-func tenantQuery(e *core.RequestEvent) (owner string, values url.Values, err error) {
+// tenantQuery returns the tenant whose contacts the request lists, the import that has created them, "" for any, and its
+// other parameters. Members need not name their tenant.
+func tenantQuery(e *core.RequestEvent) (owner, importID string, values url.Values, err error) {
 	if values, err = queryOf(e); err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	values.Del("tenant")
 	owner, err = integrations.ListedTenant(e)
@@ -88,7 +81,10 @@ func tenantQuery(e *core.RequestEvent) (owner string, values url.Values, err err
 	if err == nil && !member.Is(e.Auth) {
 		_, err = e.App.FindRecordById(tenant.CollectionName, owner)
 	}
-	return owner, values, err
+	if err == nil {
+		importID, err = importIn(e, owner, values)
+	}
+	return owner, importID, values, err
 }
 
 func readTenantContact(e *core.RequestEvent) error {

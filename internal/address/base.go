@@ -19,9 +19,9 @@ const (
 // Base returns the URL below which the caller of a request reaches the program, without a slash at its end: the
 // Application URL if an admin has entered it, else what the request says. Proxies are believed about it only where the
 // settings name headers of theirs.
-func Base(app core.App, request *http.Request) string {
-	settings := app.Settings()
-	if entered := strings.TrimRight(settings.Meta.AppURL, "/"); isEntered(app, entered) {
+func Base(e *core.RequestEvent) string {
+	settings, request := e.App.Settings(), e.Request
+	if entered := strings.TrimRight(settings.Meta.AppURL, "/"); isEntered(e.App, entered) {
 		return entered
 	}
 	scheme, host := "http", request.Host
