@@ -131,7 +131,8 @@ func (q *Query) withoutIndex(err error) error {
 	if len(q.Indexed) > 0 && (strings.Contains(err.Error(), "no such index") ||
 		strings.Contains(err.Error(), "no such column")) {
 		field := q.Indexed[0].Field
-		return fault.InvalidParameters(fault.Fields{field: *needsIndex(field)})
+		wrong := needsIndex(field)
+		return fault.InvalidParameters(fault.Fields{field: *wrong})
 	}
 	return err
 }

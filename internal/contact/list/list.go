@@ -50,10 +50,8 @@ func (r *Reader) page(app core.App, tenantID string, q Query) (*Page, error) {
 	}
 	found, err := contact.Select(app, func(columns string) (string, []any) {
 		s := newStatement(tenantID, q, columns)
-		if match != nil {
-			return s.throughTrigrams(match), sqlite.Named(s.params)
-		}
-		return s.throughRows(), sqlite.Named(s.params)
+		text := s.reading(match) // it adds parameters
+		return text, sqlite.Named(s.params)
 	})
 	if err != nil {
 		return nil, q.withoutIndex(err)

@@ -16,7 +16,6 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/search"
 	"contactbase/internal/fault"
-	"contactbase/internal/stamp"
 	"contactbase/internal/wire"
 )
 
@@ -53,46 +52,6 @@ type Filter struct {
 
 // Sort is an order of contacts; the id breaks ties in the same direction.
 type Sort string
-
-// order is the meaning of a Sort.
-type order struct {
-	column     string // of a contact c, in SQL
-	descending bool
-	value      func(*contact.Contact) string // the stored value of the column
-}
-
-// order returns the query's order. Names are those of the search rows, once all of them are folded.
-func (q *Query) order() order {
-	o := orders[q.Sort]
-	if q.byFoldedName() {
-		o.column, o.value = foldedName, func(c *contact.Contact) string { return search.NameKey(c.Name) }
-	}
-	return o
-}
-
-const foldedName = "s.`name`"
-
-func (q *Query) byFoldedName() bool { return q.isFolded && q.sortsNames() }
-
-func (q *Query) sortsNames() bool { return q.Sort == "name" || q.Sort == "-name" }
-
-// orders are the orders that callers may ask for. sorts has their names.
-var orders, sorts = func() (orders map[Sort]order, names []string) {
-	orders = map[Sort]order{}
-	add := func(name, column string, value func(*contact.Contact) string) {
-		names = append(names, name, "-"+name)
-		orders[Sort(name)] = order{column, false, value}
-		orders[Sort("-"+name)] = order{column, true, value}
-	}
-	add("createdAt", "c.`created`", func(c *contact.Contact) string { return stamp.Store(c.Created) })
-	add("updatedAt", "c.`updated`", func(c *contact.Contact) string { return stamp.Store(c.Updated) })
-	for _, field := range contact.Fields {
-		if field.Sortable {
-			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", field.Value)
-		}
-	}
-	return orders, names
-}()
 
 // Sorts returns the names of the orders that callers may ask for. Do not change the list.
 func Sorts() []string { return sorts }

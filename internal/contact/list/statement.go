@@ -8,7 +8,48 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/search"
+	"contactbase/internal/stamp"
 )
+
+// order is the meaning of a Sort.
+type order struct {
+	column     string // of a contact c, in SQL
+	descending bool
+	value      func(*contact.Contact) string // the stored value of the column
+}
+
+// order returns the query's order. Names are those of the search rows, once all of them are folded.
+func (q *Query) order() order {
+	o := orders[q.Sort]
+	if q.byFoldedName() {
+		o.column, o.value = foldedName, func(c *contact.Contact) string { return search.NameKey(c.Name) }
+	}
+	return o
+}
+
+const foldedName = "s.`name`"
+
+func (q *Query) byFoldedName() bool { return q.isFolded && q.sortsNames() }
+
+func (q *Query) sortsNames() bool { return q.Sort == "name" || q.Sort == "-name" }
+
+// orders are the orders that callers may ask for. sorts has their names.
+var orders, sorts = func() (orders map[Sort]order, names []string) {
+	orders = map[Sort]order{}
+	add := func(name, column string, value func(*contact.Contact) string) {
+		names = append(names, name, "-"+name)
+		orders[Sort(name)] = order{column, false, value}
+		orders[Sort("-"+name)] = order{column, true, value}
+	}
+	add("createdAt", "c.`created`", func(c *contact.Contact) string { return stamp.Store(c.Created) })
+	add("updatedAt", "c.`updated`", func(c *contact.Contact) string { return stamp.Store(c.Updated) })
+	for _, field := range contact.Fields {
+		if field.Sortable {
+			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", field.Value)
+		}
+	}
+	return orders, names
+}()
 
 // statement reads a page, and one row more. SQLite recompiles a statement whose limit is just a parameter each time a
 // value is bound, to plan for that value. The addition in "LIMIT :limit + 0" prevents this.
@@ -46,8 +87,13 @@ func newStatement(tenantID string, q Query, columns string) *statement {
 	return s
 }
 
-// throughRows finds the contacts by reading them, or their search rows.
-func (s *statement) throughRows() string {
+// reading returns a statement that reads the contacts: by their trigrams, or if match is nil, through the contacts or
+// their search rows.
+func (s *statement) reading(match *search.Match) string {
+	if match != nil {
+		return s.contactsOf("SELECT `contact` AS `pageId` FROM (" + s.sides(match) +
+			") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
+	}
 	source, orderBy := s.rows()
 	where := source + orderBy
 	if s.Offset == 0 {
@@ -112,14 +158,8 @@ func (s *statement) searchIndex() string {
 	}
 }
 
-// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them.
-func (s *statement) throughTrigrams(match *search.Match) string {
-	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" + s.sides(match) +
-		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
-}
-
-// sides returns the search rows of throughTrigrams. Each side stops after as many rows as the page can need, so that
-// a common word takes no longer than a rare one.
+// sides returns search rows: the indexed ones by their trigrams, and the few others by reading them. Each side stops
+// after as many rows as the page can need, so that a common word takes no longer than a rare one.
 func (s *statement) sides(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.isFolded, s.params)
 	maps.Copy(s.params, match.Params)
