@@ -6,7 +6,11 @@ import (
 	"github.com/pocketbase/pocketbase/tests"
 
 	"contactbase/internal/testkit"
+	"contactbase/routes"
 )
+
+// Each route of integrators and other systems has a scenario test.
+func TestMain(m *testing.M) { testkit.TryRoutes(m, routes.Patterns()) }
 
 // fixture is a served app with one tenant.
 type fixture struct {

@@ -230,3 +230,16 @@ func TestRedeliverAfterErasure(t *testing.T) {
 		t.Errorf("redelivering gives %d %s", got.Status, got.Body)
 	}
 }
+
+// Without a replica, its status is null.
+func TestNoReplica(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	const path = "/api/integrations/replica"
+	if got := client.Do("GET", path, ""); got.Status != 401 {
+		t.Errorf("a key gets %d %s", got.Status, got.Body)
+	}
+	if got := newAdmin(t, f).Do("GET", path, ""); got.Status != 200 || strings.TrimSpace(string(got.Body)) != `{"data":null}` {
+		t.Errorf("a superuser gets %d %s", got.Status, got.Body)
+	}
+}

@@ -7,7 +7,18 @@ import (
 	"github.com/pocketbase/pocketbase/tests"
 
 	"contactbase/internal/testkit"
+	"contactbase/routes/integrations"
+	"contactbase/routes/route"
 )
+
+// Each route has a scenario test here, or of a contact in the package routes.
+func TestMain(m *testing.M) {
+	var patterns []string
+	for _, r := range integrations.Routes(route.Config{}, integrations.Shared{}) {
+		patterns = append(patterns, r.Method+" /api/integrations"+r.Path)
+	}
+	testkit.TryRoutes(m, patterns)
+}
 
 const contactsPath = "/api/ext/v1/contacts"
 
