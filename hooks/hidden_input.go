@@ -49,9 +49,9 @@ func onlyOwnPassword(e *core.RecordRequestEvent) error {
 	if e.HasSuperuserAuth() || e.Auth != nil && e.Auth.Id == e.Record.Id {
 		return e.Next()
 	}
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil {
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	for name := range sent {
 		if strings.Contains(strings.ToLower(name), "password") {
@@ -68,9 +68,9 @@ func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 		return nil
 	}
 	e.Record.SetRaw(fromMember, true)
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil {
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	for _, field := range fields {
 		if value, isSent := sent[field]; isSent {

@@ -67,9 +67,9 @@ func showBodies(e *core.RecordsListRequestEvent) error {
 const schemeSent = "@schemeSent"
 
 func noteScheme(e *core.RecordRequestEvent) error {
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil {
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	if _, isSent := sent["verifyScheme"]; isSent {
 		e.Record.SetRaw(schemeSent, true)

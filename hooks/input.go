@@ -13,15 +13,20 @@ func bindInput(app core.App) {
 	app.OnRecordUpdateRequest(administered...).BindFunc(refuseUnreadable)
 }
 
-// unreadable returns the error of a body that BindBody cannot read.
-func unreadable(e *core.RecordRequestEvent, cause error) error {
-	return e.BadRequestError("The request body could not be read. Check that it is valid JSON, or a valid form.", cause)
+// bodyOf returns the values of a request as they were sent, unlike RequestInfo, whose values PocketBase has read already.
+func bodyOf(e *core.RecordRequestEvent) (map[string]any, error) {
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil {
+		return nil, e.BadRequestError(
+			"The request body could not be read. Check that it is valid JSON, or a valid form.", err)
+	}
+	return sent, nil
 }
 
 func refuseUnreadable(e *core.RecordRequestEvent) error {
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil { // unlike RequestInfo, whose values PocketBase has read already
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	faults := validation.Errors{}
 	for _, field := range e.Collection.Fields {

@@ -46,9 +46,9 @@ func completeMember(e *core.RecordEvent) error {
 // member choose one.
 func createMember(e *core.RecordRequestEvent) error {
 	restore(e.Record, member.ProgramFields...)
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil {
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	isEmpty := func(name string) bool { return sent[name] == nil || sent[name] == "" }
 	if isEmpty("password") && isEmpty("passwordConfirm") {
@@ -60,9 +60,9 @@ func createMember(e *core.RecordRequestEvent) error {
 // updateMember notes that a member has chosen a password.
 func updateMember(e *core.RecordRequestEvent) error {
 	restore(e.Record, member.ProgramFields...)
-	sent := map[string]any{}
-	if err := e.BindBody(&sent); err != nil {
-		return unreadable(e, err)
+	sent, err := bodyOf(e)
+	if err != nil {
+		return err
 	}
 	if password, ok := sent["password"].(string); ok && password != "" && e.Auth != nil && e.Auth.Id == e.Record.Id {
 		member.SetAccepted(e.Record)

@@ -101,12 +101,7 @@ func createRecord(e *core.RecordEvent) error {
 
 func updateRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
-		if err := checkOwner(e.Record); err != nil {
-			return err
-		}
-		tenantID := e.Record.GetString("tenant")
-		// The record's original may be older than what is stored.
-		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)
+		stored, err := storedOf(tx, e.Record) // the record's original may be older
 		if err != nil {
 			return err
 		}
@@ -136,28 +131,28 @@ func updateRecord(e *core.RecordEvent) error {
 	})
 }
 
-// findOwned is findRecord, and returns ErrNotFound for a contact of a deleted tenant, which is about to be deleted: a
-// change would add an event.
-func findOwned(tx core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
+// storedOf returns the stored record of a contact, or ErrNotFound. A contact of a deleted tenant is not found: it is
+// about to be deleted, and a change would add an event.
+func storedOf(tx core.App, record *core.Record) (*core.Record, error) {
+	if err := checkOwner(record); err != nil {
+		return nil, err
+	}
+	tenantID := record.GetString("tenant")
 	there, err := sqlite.Value[bool](sqlite.ReaderOf(tx),
 		"SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?)", tenantID)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the tenant of the contact %s: %w", id, err)
+		return nil, fmt.Errorf("looking for the tenant of the contact %s: %w", record.Id, err)
 	}
 	if !there {
 		return nil, ErrNotFound
 	}
-	return findRecord(tx, collection, tenantID, id)
+	return findRecord(tx, record.Collection(), tenantID, record.Id)
 }
 
 // deleteWith deletes a record, and what is stored about the contact elsewhere.
 func deleteWith(e *core.RecordEvent, erase Erase) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
-		if err := checkOwner(e.Record); err != nil {
-			return err
-		}
-		tenantID := e.Record.GetString("tenant")
-		stored, err := findOwned(tx, e.Record.Collection(), tenantID, e.Record.Id)
+		stored, err := storedOf(tx, e.Record)
 		if err != nil {
 			return err
 		}
@@ -172,7 +167,7 @@ func deleteWith(e *core.RecordEvent, erase Erase) error {
 		if err := effectsOf(tx, e, &change{before: c, mergedInto: mergedInto, now: time.Now()}); err != nil {
 			return err
 		}
-		return erase(tx, tenantID, c)
+		return erase(tx, e.Record.GetString("tenant"), c)
 	})
 }
 
