@@ -14,11 +14,11 @@ import (
 
 // Attempts counts delivery attempts by result, and has the response times of the receivers.
 type Attempts struct {
-	Delivered     int64
-	Retried       int64 // failed and followed by another attempt
-	Failed        int64 // failed and the last of their deliveries
-	ResponseTimes ResponseTimes
-	Streak        int64 // how many have failed since the last success; only of OfEachWebhook
+	Delivered     int64         `json:"delivered"`
+	Retried       int64         `json:"retried"` // failed and followed by another attempt
+	Failed        int64         `json:"failed"`  // failed and the last of their deliveries
+	ResponseTimes ResponseTimes `json:"-"`
+	Streak        int64         `json:"-"` // how many have failed since the last success; only of OfEachWebhook
 }
 
 // Total returns the number of attempts.
@@ -136,24 +136,25 @@ func storeAttempts(tx sqlite.Reader, attempts map[webhookRow]*Attempts) (stateme
 
 // OfWebhook returns the attempts of a webhook in each step of the span.
 func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
-	steps := make([]Attempts, span.Steps)
-	err := span.counts(app, oneSQL, ofWebhook, webhook, func(step int, c counts) { steps[step].Merge(attemptsOf(c)) })
-	return steps, err
+	return span.attempts(app, oneSQL, webhook)
 }
 
 // OfWebhooks returns the attempts of a tenant's webhooks, or of all if the id is "", in each step of the span,
 // without response times.
 func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
-	steps, query := make([]Attempts, span.Steps), allSQL
-	if tenantID != "" {
-		query = tenantWebhooksSQL
+	if tenantID == "" {
+		return span.attempts(app, allSQL, "")
 	}
-	err := span.counts(app, query, ofWebhook, tenantID, func(step int, c counts) { steps[step].Merge(attemptsOf(c)) })
-	return steps, err
+	return span.attempts(app, tenantWebhooksSQL, tenantID)
 }
 
-func attemptsOf(c counts) Attempts {
-	return Attempts{Delivered: c.done, Retried: c.retried, Failed: c.failed, ResponseTimes: c.responseTimes}
+// attempts returns the attempts that a query of counts finds in each step of the span.
+func (s Span) attempts(app core.App, query, of string) ([]Attempts, error) {
+	steps := make([]Attempts, s.Steps)
+	err := s.counts(app, query, ofWebhook, of, func(step int, c counts) {
+		steps[step].Merge(Attempts{Delivered: c.done, Retried: c.retried, Failed: c.failed, ResponseTimes: c.responseTimes})
+	})
+	return steps, err
 }
 
 // eachWebhookSQL returns the attempts of the webhooks ?2 in the hours ?1, the oldest first. Rows from before streaks

@@ -17,10 +17,10 @@ const rowsPerWrite = 500
 
 // Calls counts API calls by their status.
 type Calls struct {
-	Answered int64 // below 400
-	Refused  int64 // 4xx, except 429
-	Limited  int64 // 429
-	Failed   int64 // 5xx
+	Answered int64 `json:"answered"` // below 400
+	Refused  int64 `json:"refused"`  // 4xx, except 429
+	Limited  int64 `json:"limited"`  // 429
+	Failed   int64 `json:"failed"`   // 5xx
 }
 
 func (c *Calls) add(status int) {
@@ -147,24 +147,25 @@ func (c *CallCounter) drain() (statements []sqlite.Statement) {
 
 // OfKey returns the calls with a key in each step of the span; "" stands for calls without a valid key.
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
-	steps := make([]Calls, span.Steps)
-	err := span.counts(app, oneSQL, ofKey, key, func(step int, c counts) { steps[step].merge(c) })
-	return steps, err
+	return span.calls(app, oneSQL, ofKey, key)
 }
 
 // OfInbound returns the requests to an inbound webhook in each step of the span.
 func OfInbound(app core.App, id string, span Span) ([]Calls, error) {
-	steps := make([]Calls, span.Steps)
-	err := span.counts(app, oneSQL, ofInbound, id, func(step int, c counts) { steps[step].merge(c) })
-	return steps, err
+	return span.calls(app, oneSQL, ofInbound, id)
 }
 
 // OfKeys returns the calls with a tenant's keys, or all calls if the id is "", in each step of the span.
 func OfKeys(app core.App, tenantID string, span Span) ([]Calls, error) {
-	steps, query := make([]Calls, span.Steps), allSQL
-	if tenantID != "" {
-		query = tenantKeysSQL
+	if tenantID == "" {
+		return span.calls(app, allSQL, ofKey, "")
 	}
-	err := span.counts(app, query, ofKey, tenantID, func(step int, c counts) { steps[step].merge(c) })
+	return span.calls(app, tenantKeysSQL, ofKey, tenantID)
+}
+
+// calls returns the calls that a query of counts finds in each step of the span.
+func (s Span) calls(app core.App, query, kind, of string) ([]Calls, error) {
+	steps := make([]Calls, s.Steps)
+	err := s.counts(app, query, kind, of, func(step int, c counts) { steps[step].merge(c) })
 	return steps, err
 }

@@ -17,10 +17,8 @@ type WebhookActivity struct {
 
 // AttemptStep is a bar of the chart of attempts.
 type AttemptStep struct {
-	Start     string `json:"start"`
-	Delivered int64  `json:"delivered"`
-	Retried   int64  `json:"retried"`
-	Failed    int64  `json:"failed"`
+	Start string `json:"start"`
+	activity.Attempts
 	Times
 }
 
@@ -49,8 +47,7 @@ func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*Webho
 	var all activity.Attempts
 	for i, a := range steps {
 		all.Merge(a)
-		shown.Steps = append(shown.Steps,
-			AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.ResponseTimes)})
+		shown.Steps = append(shown.Steps, AttemptStep{stamp.Shown(span.StartOf(i)), a, timesOf(a.ResponseTimes)})
 	}
 	shown.Times = timesOf(all.ResponseTimes)
 	return shown, nil
@@ -65,11 +62,8 @@ type KeyActivity struct {
 
 // CallStep is a bar of the chart of calls.
 type CallStep struct {
-	Start    string `json:"start"`
-	Answered int64  `json:"answered"`
-	Refused  int64  `json:"refused"`
-	Limited  int64  `json:"limited"`
-	Failed   int64  `json:"failed"`
+	Start string `json:"start"`
+	activity.Calls
 }
 
 // Call is a failed or slow call.
@@ -113,7 +107,7 @@ func ActivityOfKey(
 	}
 	shown := &KeyActivity{Last: callsOf(last), Slowest: callsOf(slowest)}
 	for i, c := range steps {
-		shown.Steps = append(shown.Steps, CallStep{stamp.Shown(span.StartOf(i)), c.Answered, c.Refused, c.Limited, c.Failed})
+		shown.Steps = append(shown.Steps, CallStep{stamp.Shown(span.StartOf(i)), c})
 	}
 	return shown, nil
 }
