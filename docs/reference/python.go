@@ -88,13 +88,7 @@ func pyFields(body node) string {
 
 // pyReceiver returns a server that receives the event.
 func (r request) pyReceiver() string {
-	used := `event["data"]["id"]`
-	switch prefix, _, _ := strings.Cut(r.path, "."); {
-	case r.id() == "onPing":
-		used = `event["id"]`
-	case prefix != "contact":
-		used = `event["data"]["` + prefix + `"]["id"]`
-	}
+	used := `event["` + strings.Join(r.subjectID(), `"]["`) + `"]`
 	return `import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
 

@@ -30,6 +30,18 @@ func (r request) samples() []Sample {
 	return slices.DeleteFunc(all, func(s Sample) bool { return s.Code == "" })
 }
 
+// subjectID returns where an event has the ID of the contact, webhook or key that it is about; a ping has only its own.
+func (r request) subjectID() []string {
+	switch prefix, _, _ := strings.Cut(r.path, "."); {
+	case r.id() == "onPing":
+		return []string{"id"}
+	case prefix == "contact":
+		return []string{"data", "id"}
+	default:
+		return []string{"data", prefix, "id"}
+	}
+}
+
 // used returns the parameters of a kind that the examples have, with their values.
 func (r request) used(in string) (all []node) {
 	for _, parameter := range r.parameters() {

@@ -71,13 +71,7 @@ func tsLiteral(value node) string {
 
 // tsReceiver returns a server that receives the event.
 func (r request) tsReceiver() string {
-	used := "event.data.id"
-	switch prefix, _, _ := strings.Cut(r.path, "."); {
-	case r.id() == "onPing":
-		used = "event.id"
-	case prefix != "contact":
-		used = "event.data." + prefix + ".id"
-	}
+	used := "event." + strings.Join(r.subjectID(), ".")
 	return `import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { verify } from "contactbase/webhook";

@@ -80,7 +80,7 @@ func (w *Webhook) verifyHandshake(r *http.Request, body []byte) error {
 	return nil
 }
 
-// schemeNamed returns a scheme of one sender.
+// schemeNamed returns a scheme of one sender, an empty one if there is none of that name.
 func schemeNamed(name string) *scheme {
 	for i := range schemes {
 		if schemes[i].name == name {

@@ -40,7 +40,7 @@ func (w *Webhook) RepeatOf(header http.Header, body []byte, proof *Proof) Repeat
 		if repeat := named(header, repeatHeaders); repeat.Header != "" {
 			return repeat
 		}
-		return Repeat{ID: eventID(body, cmp.Or(bodyID(w.Verify.Scheme), bodyID(w.Mapping.Scheme())))}
+		return Repeat{ID: eventID(body, cmp.Or(schemeNamed(w.Verify.Scheme).bodyID, schemeNamed(w.Mapping.Scheme()).bodyID))}
 	}
 	if property := proof.scheme.bodyID; property != "" {
 		return Repeat{ID: eventID(body, property)}
@@ -67,16 +67,6 @@ func named(header http.Header, names []string) Repeat {
 		}
 	}
 	return Repeat{}
-}
-
-// bodyID returns the property with the event's ID in the bodies of a scheme's sender, "" for none.
-func bodyID(name string) string {
-	for _, s := range schemes {
-		if s.name == name {
-			return s.bodyID
-		}
-	}
-	return ""
 }
 
 // eventID returns the event's ID in the body, "" if it has none: another body is answered as such.

@@ -74,7 +74,7 @@ const maxMailName = 100
 func (i *Invitation) message(settings *core.Settings) (*mailer.Message, error) {
 	meta := settings.Meta
 	content := struct{ Tenant, Program, Email, Link, Expires string }{
-		short(i.Tenant), short(meta.AppName), i.Email, i.URL, i.Expires.UTC().Format("2 January 2006, 15:04 UTC"),
+		MailName(i.Tenant), MailName(meta.AppName), i.Email, i.URL, i.Expires.UTC().Format("2 January 2006, 15:04 UTC"),
 	}
 	var html, text strings.Builder
 	if err := htmlMail.Execute(&html, content); err != nil {
@@ -92,8 +92,8 @@ func (i *Invitation) message(settings *core.Settings) (*mailer.Message, error) {
 	}, nil
 }
 
-// short returns a name in one line of limited length.
-func short(name string) string {
+// MailName returns a name as mails show it: in one line, of limited length.
+func MailName(name string) string {
 	runes := []rune(strings.Join(strings.Fields(name), " "))
 	if len(runes) > maxMailName {
 		return string(runes[:maxMailName-1]) + "…"

@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/member"
 )
 
 //go:embed mail.html mail.txt
@@ -39,7 +40,6 @@ type item struct{ Title, Detail, Time string }
 
 const (
 	maxItems = 50
-	maxTitle = 100 // characters of a name in a mail
 	timeForm = "2 January 2006, 15:04 UTC"
 )
 
@@ -47,7 +47,7 @@ const (
 func write(settings *core.Settings, id, address, tenantName string, lines []line) (*mailer.Message, error) {
 	meta := settings.Meta
 	c := content{
-		Program: short(meta.AppName), Tenant: short(tenantName),
+		Program: member.MailName(meta.AppName), Tenant: member.MailName(tenantName),
 		Link: strings.TrimSuffix(meta.AppURL, "/") + "/portal/",
 	}
 	if tenantName == "" {
@@ -99,7 +99,7 @@ func describe(l line) (title, detail string) {
 		if at, err := time.Parse(time.RFC3339, expires); err == nil {
 			expires = at.UTC().Format(timeForm)
 		}
-		return fmt.Sprintf("API key %s (%s…) expires soon", short(d.Key.Name), d.Key.Prefix),
+		return fmt.Sprintf("API key %s (%s…) expires soon", member.MailName(d.Key.Name), d.Key.Prefix),
 			"It expires on " + expires + ". Rotate it before then, and choose when the new key expires."
 	case ReplicaBehind:
 		return "The replica needs attention", d.Reason
@@ -119,18 +119,9 @@ func (w *Webhook) title() string {
 	}
 	switch {
 	case w.Name == "":
-		return "Webhook to " + short(where)
+		return "Webhook to " + member.MailName(where)
 	case where == "":
-		return "Webhook " + short(w.Name)
+		return "Webhook " + member.MailName(w.Name)
 	}
-	return "Webhook " + short(w.Name) + " to " + short(where)
-}
-
-// short returns a name in one line of limited length.
-func short(name string) string {
-	runes := []rune(strings.Join(strings.Fields(name), " "))
-	if len(runes) > maxTitle {
-		return string(runes[:maxTitle-1]) + "…"
-	}
-	return string(runes)
+	return "Webhook " + member.MailName(w.Name) + " to " + member.MailName(where)
 }

@@ -236,3 +236,11 @@ func WriteResult(e *core.RequestEvent, data any, err error) error {
 	}
 	return WriteData(e, data)
 }
+
+// WritePage writes a page of a list, which is an envelope itself. It returns the error of the call for it, if any.
+func WritePage(e *core.RequestEvent, page any, err error) error {
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
+}

@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"net/http"
 	"strings"
 	"time"
 
@@ -26,10 +25,7 @@ func (s *server) listEvents(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := overview.Events(e.App, query)
-	if err != nil {
-		return err
-	}
-	return e.JSON(http.StatusOK, page)
+	return envelope.WritePage(e, page, err)
 }
 
 func (s *server) listEventTypes(e *core.RequestEvent) error {

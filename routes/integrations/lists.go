@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,10 +42,7 @@ func (s *server) listWebhooks(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := overview.ListWebhooks(e.App, query, time.Now())
-	if err != nil {
-		return err
-	}
-	return e.JSON(http.StatusOK, page)
+	return envelope.WritePage(e, page, err)
 }
 
 func webhooksQuery(e *core.RequestEvent) (query overview.WebhooksQuery, err error) {
@@ -114,10 +110,7 @@ func (s *server) listDeliveries(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := overview.Deliveries(e.App, query)
-	if err != nil {
-		return err
-	}
-	return e.JSON(http.StatusOK, page)
+	return envelope.WritePage(e, page, err)
 }
 
 func (s *server) readDelivery(e *core.RequestEvent) error {
@@ -227,10 +220,7 @@ func (s *server) listDuplicates(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := list.Duplicates(e.App, owner.Id, query)
-	if err != nil {
-		return err
-	}
-	return e.JSON(http.StatusOK, page)
+	return envelope.WritePage(e, page, err)
 }
 
 // listAllDuplicates does the same for the contacts of each tenant.
@@ -240,8 +230,5 @@ func (s *server) listAllDuplicates(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := list.AllDuplicates(e.App, query)
-	if err != nil {
-		return err
-	}
-	return e.JSON(http.StatusOK, page)
+	return envelope.WritePage(e, page, err)
 }
