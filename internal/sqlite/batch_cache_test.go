@@ -12,7 +12,7 @@ import (
 // caching returns a writer whose write function records the cached value, inserts a row, and caches its name.
 func caching(writers *sql.DB, name string, found *[]string) func() error {
 	return func() error {
-		_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
+		_, err := writeAs(context.Background(), writers, byFunction, "", func(tx Reader) ([]Statement, error) {
 			value, ok := CachedInBatch[string](tx)
 			if !ok {
 				value = "nothing"
@@ -37,7 +37,7 @@ func TestBatchCache(t *testing.T) {
 	}
 	reading := func(writers *sql.DB) func() error {
 		return func() error {
-			_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
+			_, err := writeAs(context.Background(), writers, byFunction, "", func(tx Reader) ([]Statement, error) {
 				_, err := Values[string](tx, names)
 				return nil, err
 			})

@@ -42,7 +42,7 @@ func insert(writers *sql.DB, name string) func() error {
 // function returns a writer with a write function that returns statements.
 func function(writers *sql.DB, statements ...Statement) func() error {
 	return func() error {
-		_, err := writeWith(context.Background(), writers, "", func(Reader) ([]Statement, error) { return statements, nil })
+		_, err := writeAs(context.Background(), writers, byFunction, "", func(Reader) ([]Statement, error) { return statements, nil })
 		return err
 	}
 }

@@ -29,7 +29,7 @@ func (r *ownersRecorder) record(owner string) {
 func (r *ownersRecorder) writes(letters string) (each []func() error) {
 	for _, letter := range strings.Split(letters, "") {
 		each = append(each, func() error {
-			_, err := writeWith(context.Background(), r.writers, strings.Trim(letter, "-"), func(Reader) ([]Statement, error) {
+			_, err := writeAs(context.Background(), r.writers, byFunction, strings.Trim(letter, "-"), func(Reader) ([]Statement, error) {
 				r.record(letter)
 				return []Statement{{"INSERT INTO things (name) VALUES (NULL)", nil}}, nil
 			})

@@ -18,7 +18,7 @@ var errFound = errors.New("found an uncommitted row")
 // otherwise inserts a row.
 func finder(ctx context.Context, t *testing.T, writers *sql.DB) func() error {
 	return func() error {
-		_, err := writeWith(ctx, writers, "", func(tx Reader) ([]Statement, error) {
+		_, err := writeAs(ctx, writers, byFunction, "", func(tx Reader) ([]Statement, error) {
 			if column(t, tx, "SELECT thing FROM parts") != "" {
 				return nil, errFound
 			}

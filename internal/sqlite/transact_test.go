@@ -27,7 +27,7 @@ func TestWriteFunctions(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
+				_, err := writeAs(context.Background(), writers, byFunction, "", func(tx Reader) ([]Statement, error) {
 					if found := column(t, tx, names); found != "a taken" {
 						t.Errorf("a write function reads %q", found)
 					}

@@ -10,9 +10,9 @@ import (
 	"contactbase/internal/sqlite/physical"
 )
 
-// ConnectThrough is Connect, and wraps each connection of data.db that the driver opens. Tests record with it which
+// ConnectWrapped is Connect, and wraps each connection of data.db that the driver opens. Tests record with it which
 // statements a program runs.
-func ConnectThrough(durability Durability, wrap func(physical.Raw) driver.Conn) core.DBConnectFunc {
+func ConnectWrapped(durability Durability, wrap func(physical.Raw) driver.Conn) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
 			return core.DefaultDBConnect(Name(path))

@@ -31,7 +31,7 @@ func writable(db *sql.DB) error {
 			return nil
 		}
 	}
-	_, err := writeWith(context.Background(), db, "", func(Reader) ([]Statement, error) {
+	_, err := writeAs(context.Background(), db, byFunction, "", func(Reader) ([]Statement, error) {
 		return []Statement{{Text: fmt.Sprintf(touchSQL, "+")}, {Text: fmt.Sprintf(touchSQL, "-")}}, nil
 	})
 	if err != nil {

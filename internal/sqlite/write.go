@@ -41,7 +41,7 @@ func Write(app core.App, fn WriteFunc) ([]int64, error) {
 func WriteFor(ctx context.Context, app core.App, owner string, fn WriteFunc) ([]int64, error) {
 	switch db := app.NonconcurrentDB().(type) {
 	case *dbx.DB:
-		return writeWith(ctx, db.DB(), owner, fn)
+		return writeAs(ctx, db.DB(), byFunction, owner, fn)
 	case *dbx.Tx:
 		statements, err := fn(ReaderOf(app))
 		if err != nil {
@@ -77,10 +77,6 @@ func through(app core.App, fn func(tx Tx) error) WriteFunc {
 		}
 		return nil, fn(TxOf(app))
 	}
-}
-
-func writeWith(ctx context.Context, db *sql.DB, owner string, fn WriteFunc) ([]int64, error) {
-	return writeAs(ctx, db, byFunction, owner, fn)
 }
 
 func writeAs(ctx context.Context, db *sql.DB, mode mode, owner string, fn WriteFunc) ([]int64, error) {

@@ -25,7 +25,7 @@ func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 		var each []func() error
 		for i := range count {
 			each = append(each, func() error {
-				changed, err := writeWith(context.Background(), writers, "", func(Reader) ([]Statement, error) {
+				changed, err := writeAs(context.Background(), writers, byFunction, "", func(Reader) ([]Statement, error) {
 					stacks[i] = string(debug.Stack())
 					return []Statement{
 						{"INSERT INTO things (name) VALUES (?)", []any{fmt.Sprint(i)}},
@@ -68,7 +68,7 @@ func TestPanickingWriteFunction(t *testing.T) {
 		mustExec(t, writers, "INSERT INTO things (name) VALUES ('before')")
 		careless := func() (err error) {
 			defer func() { err = fmt.Errorf("panic: %v", recover()) }()
-			_, err = writeWith(context.Background(), writers, "", func(tx Reader) ([]Statement, error) {
+			_, err = writeAs(context.Background(), writers, byFunction, "", func(tx Reader) ([]Statement, error) {
 				if rows, err := tx.Query("SELECT name FROM things"); err != nil || !rows.Next() { //nolint:rowserrcheck,sqlclosecheck // that is what is tested
 					t.Errorf("reading: %v", err)
 				}
@@ -100,7 +100,7 @@ func TestWriteFunctionTimeout(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writeWith(context.Background(), writers, "", func(Reader) ([]Statement, error) {
+				_, err := writeAs(context.Background(), writers, byFunction, "", func(Reader) ([]Statement, error) {
 					time.Sleep(writeTimeout + time.Second) // of the clock of the test
 					return []Statement{{"INSERT INTO things (name) VALUES ('slow')", nil}}, nil
 				})
@@ -127,7 +127,7 @@ func TestWriteFunctionGoesOnAfterARefusal(t *testing.T) {
 		calls := 0
 		refused := func(then ...Statement) func() error {
 			return func() error {
-				_, err := writeWith(context.Background(), writers, "", through(nil, func(tx Tx) error {
+				_, err := writeAs(context.Background(), writers, byFunction, "", through(nil, func(tx Tx) error {
 					calls++
 					_, err := tx.Run([]Statement{{"INSERT INTO things (rowid, name) VALUES (1, 'refused')", nil}})
 					if failed := (*StatementError)(nil); !errors.As(err, &failed) {

@@ -18,7 +18,7 @@ import (
 func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
 	var mu sync.Mutex
 	var opened []lite.DBStatus
-	connect = sqlite.ConnectThrough(sqlite.Normal, func(raw physical.Raw) driver.Conn {
+	connect = sqlite.ConnectWrapped(sqlite.Normal, func(raw physical.Raw) driver.Conn {
 		mu.Lock()
 		defer mu.Unlock()
 		opened = append(opened, raw.(lite.DBStatus))
@@ -41,7 +41,7 @@ func ConnectCounting() (connect core.DBConnectFunc, pages func() (count int)) {
 // ConnectRecording opens the databases as the program does, and calls record with the text of each statement that a
 // connection of data.db compiles.
 func ConnectRecording(record func(text string)) core.DBConnectFunc {
-	return sqlite.ConnectThrough(sqlite.Normal, func(raw physical.Raw) driver.Conn {
+	return sqlite.ConnectWrapped(sqlite.Normal, func(raw physical.Raw) driver.Conn {
 		return recordingConnection{raw, record}
 	})
 }

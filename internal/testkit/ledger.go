@@ -37,7 +37,7 @@ func connect(tb testing.TB) core.DBConnectFunc {
 			tb.Error(failure)
 		}
 	})
-	return sqlite.ConnectThrough(sqlite.Normal, func(raw physical.Raw) driver.Conn { return ledgerConnection{raw, l} })
+	return sqlite.ConnectWrapped(sqlite.Normal, func(raw physical.Raw) driver.Conn { return ledgerConnection{raw, l} })
 }
 
 // ledger has what one app does against the ledger of plans.
