@@ -76,11 +76,11 @@ func Write(app core.App, e Entry) error {
 	}
 	const values = "VALUES (:id, :tenant, :actorKind, :actor, :actorName, :action, :collection, :record, :fields, " +
 		":created, :changes, :count, '')"
-	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + values, Args: sqlite.Named(map[string]any{
+	_, err := sqlite.Exec(app, insertSQL+values, sqlite.Named(map[string]any{
 		"id": recordid.New(now), "tenant": e.Tenant, "actorKind": string(e.Actor.Kind), "actor": e.Actor.ID,
 		"actorName": e.Actor.Name, "action": string(e.Action), "collection": e.Collection, "record": e.Record,
 		"fields": sqlite.List(e.Fields), "created": stamp.Stored(now), "changes": string(changes), "count": e.Count,
-	})})
+	})...)
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}

@@ -48,7 +48,7 @@ func noteMigrations(app core.App, names []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := sqlite.Execute(app, sqlite.Statement{Text: noteSQL, Args: []any{string(encoded)}}); err != nil {
+	if _, err := sqlite.Exec(app, noteSQL, string(encoded)); err != nil {
 		return fmt.Errorf("noting which migrations are of extensions: %w", err)
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
@@ -104,10 +103,8 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 
 // Erase erases the bodies of the responses about contacts, given by their ids. Repeats of the requests are still known.
 func Erase(tx core.App, contacts []string) error {
-	_, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "UPDATE `_idempotency` SET `body` = '' WHERE `contact` IN " +
-			"(SELECT `value` FROM json_each(?)) AND `contact` != ''", Args: []any{sqlite.List(contacts)},
-	}})
+	_, err := sqlite.Exec(tx, "UPDATE `_idempotency` SET `body` = '' WHERE `contact` IN "+
+		"(SELECT `value` FROM json_each(?)) AND `contact` != ''", sqlite.List(contacts))
 	if err != nil {
 		return fmt.Errorf("erasing the remembered responses about %d contacts: %w", len(contacts), err)
 	}
@@ -116,15 +113,12 @@ func Erase(tx core.App, contacts []string) error {
 
 // Prune deletes up to limit expired responses, and returns how many it has deleted.
 func Prune(tx core.App, limit int, now time.Time) (int, error) {
-	result, err := tx.DB().NewQuery(
-		"DELETE FROM {{_idempotency}} WHERE [[key]] IN " +
-			"(SELECT [[key]] FROM {{_idempotency}} WHERE [[created]] <= {:before} LIMIT {:limit})",
-	).Bind(dbx.Params{"before": stamp.Stored(now.Add(-Window)), "limit": limit}).Execute()
+	gone, err := sqlite.Exec(tx, "DELETE FROM `_idempotency` WHERE `key` IN "+
+		"(SELECT `key` FROM `_idempotency` WHERE `created` <= ? LIMIT ?)", stamp.Stored(now.Add(-Window)), limit)
 	if err != nil {
 		return 0, fmt.Errorf("deleting expired responses: %w", err)
 	}
-	gone, err := result.RowsAffected()
-	return int(gone), err
+	return gone, nil
 }
 
 // InFlight has the ids of the requests that are running in this process.

@@ -15,9 +15,9 @@ const pruneSQL = "DELETE FROM `inbound_requests` " +
 
 // Prune deletes up to limit requests received before a time, oldest first, and returns their number.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {
-	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stamp.Stored(before), limit}}})
+	deleted, err := sqlite.Exec(tx, pruneSQL, stamp.Stored(before), limit)
 	if err != nil {
 		return 0, fmt.Errorf("pruning inbound requests: %w", err)
 	}
-	return int(deleted[0]), nil
+	return deleted, nil
 }

@@ -174,11 +174,9 @@ const endedAtOnce = 10
 // deleteEnded deletes a few links of a tenant that have ended. With each creation, it keeps a tenant from having
 // thousands, which would all end with the key that made them, in its transaction.
 func deleteEnded(tx core.App, tenantID string, now time.Time) error {
-	_, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "DELETE FROM `tenant_members` WHERE rowid IN (SELECT rowid FROM `tenant_members` " +
-			"WHERE `tenant` = ? AND `link` = 1 AND `expires` > '' AND `expires` < ? LIMIT ?)",
-		Args: []any{tenantID, stamp.Stored(now), endedAtOnce},
-	}})
+	_, err := sqlite.Exec(tx, "DELETE FROM `tenant_members` WHERE rowid IN (SELECT rowid FROM `tenant_members` "+
+		"WHERE `tenant` = ? AND `link` = 1 AND `expires` > '' AND `expires` < ? LIMIT ?)",
+		tenantID, stamp.Stored(now), endedAtOnce)
 	if err != nil {
 		return fmt.Errorf("deleting ended portal links: %w", err)
 	}
@@ -188,13 +186,11 @@ func deleteEnded(tx core.App, tenantID string, now time.Time) error {
 // PruneLinks deletes up to limit records of links that have expired, and returns how many it deleted. Nothing refers
 // to them: a link never signs in.
 func PruneLinks(tx core.App, limit int, now time.Time) (int, error) {
-	result, err := tx.DB().NewQuery("DELETE FROM {{tenant_members}} WHERE rowid IN (" +
-		"SELECT rowid FROM {{tenant_members}} " +
-		"WHERE [[link]] = 1 AND [[expires]] != '' AND [[expires]] < {:now} LIMIT {:limit})").
-		Bind(dbx.Params{"now": stamp.Stored(now), "limit": limit}).Execute()
+	deleted, err := sqlite.Exec(tx, "DELETE FROM `tenant_members` WHERE rowid IN ("+
+		"SELECT rowid FROM `tenant_members` WHERE `link` = 1 AND `expires` != '' AND `expires` < ? LIMIT ?)",
+		stamp.Stored(now), limit)
 	if err != nil {
 		return 0, fmt.Errorf("deleting expired portal links: %w", err)
 	}
-	deleted, err := result.RowsAffected()
-	return int(deleted), err
+	return deleted, nil
 }

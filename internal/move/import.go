@@ -182,15 +182,13 @@ func (i *importing) begin() error {
 
 // end opens the tenant when the import is complete.
 func (i *importing) end() error {
-	last := sqlite.Statement{
-		Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?", Args: []any{i.held.tenant, i.checksum},
-	}
+	text := "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?"
 	if i.Frozen {
-		last.Text = "UPDATE `_moves` SET `state` = 'frozen', `archive` = '' WHERE `tenant` = ? AND `archive` = ?"
+		text = "UPDATE `_moves` SET `state` = 'frozen', `archive` = '' WHERE `tenant` = ? AND `archive` = ?"
 	}
 	return i.App.RunInTransaction(func(tx core.App) error {
-		changed, err := sqlite.Run(tx, []sqlite.Statement{last})
-		if err == nil && changed[0] == 0 {
+		changed, err := sqlite.Exec(tx, text, i.held.tenant, i.checksum)
+		if err == nil && changed == 0 {
 			err = errElsewhere
 		}
 		if err != nil {
@@ -257,15 +255,13 @@ const (
 
 // step writes rows in the transaction of tx. It advances the checkpoint first, which only one process can do.
 func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
-	moved, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: openSQL, Args: sqlite.Named(map[string]any{
-			"tenant": i.held.tenant, "archive": i.checksum, "step": at.step, "row": at.row, "next": at.row + len(rows),
-		}),
-	}})
+	moved, err := sqlite.Exec(tx, openSQL, sqlite.Named(map[string]any{
+		"tenant": i.held.tenant, "archive": i.checksum, "step": at.step, "row": at.row, "next": at.row + len(rows),
+	})...)
 	if err != nil {
 		return err
 	}
-	if moved[0] == 0 {
+	if moved == 0 {
 		return errElsewhere
 	}
 	t := tables[at.step]

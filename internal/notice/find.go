@@ -212,8 +212,7 @@ func (s *Service) checked(ctx context.Context, now time.Time) (found []Notice, f
 		fault := check.Look(ctx)
 		switch {
 		case fault == nil && lasts:
-			_, err := sqlite.Execute(s.app,
-				sqlite.Statement{Text: endSQL, Args: []any{stamp.Stored(now), string(check.Kind), ""}})
+			_, err := sqlite.Exec(s.app, endSQL, stamp.Stored(now), string(check.Kind), "")
 			failed = errors.Join(failed, err)
 		case fault != nil && !lasts && stamp.Parse(last).Before(now.Add(-quiet)):
 			found = append(found, Notice{

@@ -163,7 +163,7 @@ func (s *Service) claim(now time.Time) (c claim, found bool, err error) {
 }
 
 func (s *Service) finish(c claim) error {
-	_, err := sqlite.Execute(s.app, sqlite.Statement{Text: finishSQL, Args: []any{c.mail, stamp.Stored(s.now())}})
+	_, err := sqlite.Exec(s.app, finishSQL, c.mail, stamp.Stored(s.now()))
 	return err
 }
 

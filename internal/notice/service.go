@@ -115,14 +115,13 @@ const (
 
 // Prune deletes notices from before a time that are not needed any more, and gives up mails that could not be sent.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
-	ended, err := sqlite.Execute(app,
-		sqlite.Statement{Text: giveUpSQL, Args: []any{stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter))}})
+	ended, err := sqlite.Exec(app, giveUpSQL, stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter)))
 	if err != nil {
 		return fmt.Errorf("giving up mails: %w", err)
 	}
-	if ended[0] > 0 {
+	if ended > 0 {
 		app.Logger().Warn("gave up notices that could not be mailed for three days; see the mail settings",
-			"notices", ended[0])
+			"notices", ended)
 	}
 	if needed := now.Add(-kept); needed.Before(before) {
 		before = needed

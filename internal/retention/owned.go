@@ -81,10 +81,8 @@ func (s sweep) rows(collection *core.Collection, ids []string) error {
 				}
 			}
 		}
-		_, err := sqlite.Run(tx, []sqlite.Statement{{
-			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))",
-			Args: []any{sqlite.List(some)},
-		}})
+		_, err := sqlite.Exec(tx,
+			"DELETE FROM `"+collection.Name+"` WHERE `id` IN (SELECT `value` FROM json_each(?))", sqlite.List(some))
 		return len(some), err
 	})
 }

@@ -135,7 +135,7 @@ func eraseContacts(
 }
 
 func done(app core.App, collection string, records ...string) error {
-	_, err := sqlite.Run(app, []sqlite.Statement{{Text: doneSQL, Args: []any{collection, sqlite.List(records)}}})
+	_, err := sqlite.Exec(app, doneSQL, collection, sqlite.List(records))
 	return err
 }
 

@@ -60,11 +60,7 @@ func InChunks(ctx context.Context, app core.App, chunk Chunk) error {
 // parameter, after args, is the most rows that it deletes.
 func DeleteInChunks(ctx context.Context, app core.App, statement string, args ...any) error {
 	return InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-		deleted, err := Run(tx, []Statement{{Text: statement, Args: append(slices.Clone(args), limit)}})
-		if err != nil {
-			return 0, err
-		}
-		return int(deleted[0]), nil
+		return Exec(tx, statement, append(slices.Clone(args), limit)...)
 	})
 }
 

@@ -216,6 +216,15 @@ func List[T any](values []T) string {
 	return string(encoded)
 }
 
+// Exec runs a statement in the app's transaction, or as one, and returns how many rows it changed.
+func Exec(app core.App, text string, args ...any) (int, error) {
+	changed, err := Execute(app, Statement{Text: text, Args: args})
+	if err != nil {
+		return 0, err
+	}
+	return int(changed[0]), nil
+}
+
 // Execute runs statements as one transaction, and returns how many rows each of them changed.
 func Execute(app core.App, statements ...Statement) ([]int64, error) {
 	return Write(app, func(Reader) ([]Statement, error) { return statements, nil })

@@ -133,11 +133,10 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	if busy {
 		return false, errors.New("an import of contacts is running: wait until it is done, or cancel it")
 	}
-	inserted, err := sqlite.Run(tx, []sqlite.Statement{{
-		Text: "INSERT INTO `_moves` (`tenant`, `state`, `created`) SELECT `id`, ?2, ?3 FROM `tenants` WHERE `id` = ?1",
-		Args: []any{id, string(Frozen), stamp.Stored(time.Now())},
-	}})
-	if err == nil && inserted[0] == 0 {
+	inserted, err := sqlite.Exec(tx,
+		"INSERT INTO `_moves` (`tenant`, `state`, `created`) SELECT `id`, ?2, ?3 FROM `tenants` WHERE `id` = ?1",
+		id, string(Frozen), stamp.Stored(time.Now()))
+	if err == nil && inserted == 0 {
 		err = errors.New("it was deleted")
 	}
 	if err == nil {
@@ -161,9 +160,7 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 				"continue its import with contactbase tenant import --resume, or delete the tenant")
 		}
 		changed = state == Frozen
-		if _, err := sqlite.Run(tx, []sqlite.Statement{
-			{Text: "DELETE FROM `_moves` WHERE `tenant` = ?", Args: []any{id}},
-		}); err != nil {
+		if _, err := sqlite.Exec(tx, "DELETE FROM `_moves` WHERE `tenant` = ?", id); err != nil {
 			return err
 		}
 		return Guard(tx)

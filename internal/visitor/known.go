@@ -70,11 +70,9 @@ func Remember(app core.App, account *core.Record, network string, now time.Time)
 
 // Prune deletes up to limit addresses that are no longer known, and returns how many it deleted.
 func Prune(tx core.App, limit int, now time.Time) (int, error) {
-	deleted, err := sqlite.Run(tx, []sqlite.Statement{
-		{Text: pruneSQL, Args: []any{stamp.Stored(now.Add(-KnownFor)), limit}},
-	})
+	deleted, err := sqlite.Exec(tx, pruneSQL, stamp.Stored(now.Add(-KnownFor)), limit)
 	if err != nil {
 		return 0, fmt.Errorf("deleting old addresses of sign-ins: %w", err)
 	}
-	return int(deleted[0]), nil
+	return deleted, nil
 }

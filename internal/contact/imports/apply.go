@@ -301,13 +301,8 @@ func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 
 // end marks the import as done.
 func (i *Import) end(app core.App) error {
-	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = 'done', `samples` = '[]', `updated` = ? " +
-				"WHERE `id` = ? AND `status` = 'running' AND `position` = ?",
-			Args: []any{stamp.Stored(time.Now()), i.ID, i.Position},
-		}}, nil
-	})
+	_, err := sqlite.Exec(app, "UPDATE `_imports` SET `status` = 'done', `samples` = '[]', `updated` = ? "+
+		"WHERE `id` = ? AND `status` = 'running' AND `position` = ?", stamp.Stored(time.Now()), i.ID, i.Position)
 	return err
 }
 

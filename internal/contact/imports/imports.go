@@ -225,9 +225,7 @@ func Start(app core.App, id string, choices sheet.Choices) error {
 		if err := begin(tx, id, Running, choices); err != nil {
 			return err
 		}
-		_, err := sqlite.Run(tx, []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `person` = ? WHERE `id` = ?", Args: []any{audit.Acting(tx).Name, id},
-		}})
+		_, err := sqlite.Exec(tx, "UPDATE `_imports` SET `person` = ? WHERE `id` = ?", audit.Acting(tx).Name, id)
 		if err != nil {
 			return err
 		}
@@ -279,13 +277,10 @@ func begin(app core.App, id string, status Status, choices sheet.Choices) error 
 	}
 	i.Remarks = append(slices.Clip(i.ofFile), choices.Mapping.Remarks(i.Columns)...)
 	isChecked := status == Running && i.Status == Checked && reflect.DeepEqual(choices, i.Choices)
-	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: beginSQL, Args: []any{
-			string(status), string(mapping), choices.Match, choices.Existing, choices.New,
-			choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), isChecked, id,
-		}}}, nil
-	})
-	if err == nil && changed[0] == 0 {
+	changed, err := sqlite.Exec(app, beginSQL,
+		string(status), string(mapping), choices.Match, choices.Existing, choices.New,
+		choices.Country, choices.Strict, i.columnWarnings(), stamp.Stored(time.Now()), isChecked, id)
+	if err == nil && changed == 0 {
 		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has started or ended")
 	}
 	return err
@@ -304,13 +299,13 @@ func (i *Import) forget(ctx context.Context, app core.App, chunks *sqlite.Chunks
 	for _, table := range []string{"_importRefusals", "_importNotes"} {
 		for more := true; more; {
 			more, err = chunks.NextFor(i.Tenant, app, func(tx core.App, limit int) (int, error) {
-				deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: forgetSQL(table), Args: sqlite.Named(map[string]any{
+				deleted, err := sqlite.Exec(tx, forgetSQL(table), sqlite.Named(map[string]any{
 					"import": i.ID, "status": string(i.Status), "position": i.Position, "limit": limit,
-				})}})
+				})...)
 				if err != nil {
 					return 0, fmt.Errorf("deleting what a check of the import %s has found: %w", i.ID, err)
 				}
-				return int(deleted[0]), nil
+				return deleted, nil
 			})
 			if err != nil || more && ctx.Err() != nil {
 				return false, err
@@ -346,14 +341,10 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	if _, err := Find(app, id); err != nil {
 		return err
 	}
-	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), " +
-				"`samples` = '[]', `updated` = ? " +
-				"WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked', 'running')",
-			Args: []any{stamp.Stored(time.Now()), id},
-		}}, nil
-	})
+	_, err := sqlite.Exec(app,
+		"UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), `samples` = '[]', "+
+			"`updated` = ? WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked', 'running')",
+		stamp.Stored(time.Now()), id)
 	if err != nil {
 		return fmt.Errorf("cancelling the import %s: %w", id, err)
 	}

@@ -111,12 +111,11 @@ func (i *Import) noteInserts(notes []note) ([]sqlite.Statement, error) {
 // returns how many it deleted.
 func Erase(tx core.App, contacts []string, limit int) (deleted int, err error) {
 	for _, statement := range eraseSQL {
-		args := []any{sqlite.List(contacts), limit - deleted}
-		found, err := sqlite.Run(tx, []sqlite.Statement{{Text: statement, Args: args}})
+		found, err := sqlite.Exec(tx, statement, sqlite.List(contacts), limit-deleted)
 		if err != nil {
 			return 0, fmt.Errorf("erasing what imports have about contacts: %w", err)
 		}
-		deleted += int(found[0])
+		deleted += found
 	}
 	return deleted, nil
 }
@@ -148,11 +147,8 @@ func (i *Import) repeats(tx core.App) func(rows map[string]int) (map[string]int,
 			return err
 		}, i.ID, string(encoded))
 		if err == nil {
-			_, err = sqlite.Run(tx, []sqlite.Statement{{
-				Text: "INSERT OR IGNORE INTO `_importContacts` (`import`, `tenant`, `contact`, `row`) " +
-					"SELECT ?, ?, `key`, `value` FROM json_each(?)",
-				Args: []any{i.ID, i.Tenant, string(encoded)},
-			}})
+			_, err = sqlite.Exec(tx, "INSERT OR IGNORE INTO `_importContacts` (`import`, `tenant`, `contact`, `row`) "+
+				"SELECT ?, ?, `key`, `value` FROM json_each(?)", i.ID, i.Tenant, string(encoded))
 		}
 		return earlier, err
 	}

@@ -52,11 +52,10 @@ func pruneSQL(table, condition string) string {
 // Prune deletes imports that have not changed since before and are not running, and what is not needed any more of
 // others. It works in chunks, and stops between two of them when ctx ends.
 func Prune(ctx context.Context, app core.App, before time.Time) error {
-	_, err := sqlite.Execute(app, sqlite.Statement{
-		Text: "DELETE FROM `_imports` WHERE `updated` < ? AND `status` NOT IN ('checking', 'running', 'undoing') " +
+	_, err := sqlite.Exec(app,
+		"DELETE FROM `_imports` WHERE `updated` < ? AND `status` NOT IN ('checking', 'running', 'undoing') "+
 			"OR `updated` < ? AND `status` = 'storing'",
-		Args: []any{stamp.Stored(before), stamp.Stored(time.Now().Add(-storeTimeout))},
-	})
+		stamp.Stored(before), stamp.Stored(time.Now().Add(-storeTimeout)))
 	if err != nil {
 		return fmt.Errorf("pruning imports: %w", err)
 	}

@@ -138,8 +138,8 @@ func (f *File) store(ctx context.Context, app core.App, tenantID string, quota i
 	if err := s.rows(); err != nil {
 		// without the rows at once: a file that ends badly would not count for the quota, and its rows would
 		// stay until retention
-		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id),
-			deleteUnneeded(context.Background(), app))
+		_, failed := sqlite.Exec(app, "DELETE FROM `_imports` WHERE `id` = ?", s.id)
+		return nil, errors.Join(err, failed, deleteUnneeded(context.Background(), app))
 	}
 	samples, err := json.Marshal(s.samples)
 	if err != nil {
@@ -149,7 +149,8 @@ func (f *File) store(ctx context.Context, app core.App, tenantID string, quota i
 	if err != nil {
 		return nil, err
 	}
-	err = s.write("UPDATE `_imports` SET `status` = 'new', `samples` = ?, `styles` = ?, `updated` = ? WHERE `id` = ?",
+	_, err = sqlite.Exec(app,
+		"UPDATE `_imports` SET `status` = 'new', `samples` = ?, `styles` = ?, `updated` = ? WHERE `id` = ?",
 		string(samples), string(styles), stamp.Stored(time.Now()), s.id)
 	if err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
@@ -317,11 +318,4 @@ func samplesOf(rows [][]string) [][]string {
 		}
 	}
 	return samples
-}
-
-func (s *storage) write(statement string, args ...any) error {
-	_, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: statement, Args: args}}, nil
-	})
-	return err
 }

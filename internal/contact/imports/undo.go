@@ -150,12 +150,11 @@ func BeginUndo(app core.App, id string) error {
 		if err := i.mayUndo(tx); err != nil || i.Status == Undoing {
 			return err
 		}
-		changed, err := sqlite.Run(tx, []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = 'undoing', `undoCursor` = '', `undoDeleted` = 0, `undoKept` = 0, " +
+		changed, err := sqlite.Exec(tx,
+			"UPDATE `_imports` SET `status` = 'undoing', `undoCursor` = '', `undoDeleted` = 0, `undoKept` = 0, "+
 				"`updated` = ? WHERE `id` = ? AND `status` IN ('done', 'cancelled', 'undone')",
-			Args: []any{stamp.Stored(time.Now()), id},
-		}})
-		if err != nil || changed[0] == 0 { // another one has begun
+			stamp.Stored(time.Now()), id)
+		if err != nil || changed == 0 { // another one has begun
 			return err
 		}
 		return audit.Write(tx, audit.Entry{
@@ -230,11 +229,9 @@ func (i *Import) undoChunk(
 	if len(taken) == len(page) && len(page) < limit {
 		status = Undone
 	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{{
-		Text: "UPDATE `_imports` SET `status` = ?, `undoCursor` = ?, `undoDeleted` = `undoDeleted` + ?, " +
-			"`undoKept` = `undoKept` + ?, `updated` = ? WHERE `id` = ?",
-		Args: []any{string(status), lastOf(taken, i.cursor), done.Deleted, done.Kept, stamp.Stored(time.Now()), i.ID},
-	}})
+	_, err = sqlite.Exec(tx, "UPDATE `_imports` SET `status` = ?, `undoCursor` = ?, "+
+		"`undoDeleted` = `undoDeleted` + ?, `undoKept` = `undoKept` + ?, `updated` = ? WHERE `id` = ?",
+		string(status), lastOf(taken, i.cursor), done.Deleted, done.Kept, stamp.Stored(time.Now()), i.ID)
 	return taken, status, err
 }
 

@@ -120,7 +120,7 @@ const changesSQL = "SELECT total_changes()"
 func merge(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)
 	for began := time.Now(); err == nil && time.Since(began) < mergeTime; {
-		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeSQL, Args: []any{mergePages}}}); err != nil {
+		if _, err := sqlite.Exec(tx, mergeSQL, mergePages); err != nil {
 			return false, fmt.Errorf("merging the trigram index: %w", err)
 		}
 		after, err := totalChanges(tx)

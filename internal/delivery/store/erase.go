@@ -101,10 +101,7 @@ func eraseSome(tx core.App, contacts string, after int64, limit int) (found int,
 // one chunk.
 func redactEvents(tx core.App, events []string) (done bool, err error) {
 	encoded := sqlite.List(events)
-	_, err = sqlite.Run(tx, []sqlite.Statement{
-		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded),
-	})
-	if err != nil {
+	if _, err := sqlite.Exec(tx, redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded); err != nil {
 		return false, err
 	}
 	return inOneChunk(tx, redactSomeSQL, encoded)
@@ -153,9 +150,7 @@ func deleteDeliveries(tx core.App, ids []string) (done bool, err error) {
 	encoded := sqlite.List(ids)
 	done, err = inOneChunk(tx, deleteSomeAttempts+"SELECT value FROM json_each(?1)"+upToSome, encoded)
 	if err == nil && done {
-		_, err = sqlite.Run(tx, []sqlite.Statement{
-			statement("DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded),
-		})
+		_, err = sqlite.Exec(tx, "DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded)
 	}
 	return done, err
 }

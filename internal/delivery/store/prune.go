@@ -137,8 +137,8 @@ const (
 // inOneChunk runs a statement about the attempts in ?1, of which there are up to ?2, and reports whether these were
 // all.
 func inOneChunk(tx core.App, text string, args ...any) (all bool, err error) {
-	changed, err := sqlite.Run(tx, []sqlite.Statement{statement(text, append(args, attemptsAtOnce)...)})
-	return err == nil && changed[0] < attemptsAtOnce, err
+	changed, err := sqlite.Exec(tx, text, append(args, attemptsAtOnce)...)
+	return err == nil && changed < attemptsAtOnce, err
 }
 
 // agedPage is how many rows a query returns.

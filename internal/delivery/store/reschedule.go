@@ -36,7 +36,7 @@ func (s *Store) Reschedule(ctx context.Context, now time.Time) error {
 		err = sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
 			some := rowids[:min(limit, len(rowids))]
 			rowids = rowids[len(some):]
-			_, err := sqlite.Run(tx, []sqlite.Statement{statement(rescheduleSQL, at, sqlite.List(some), free)})
+			_, err := sqlite.Exec(tx, rescheduleSQL, at, sqlite.List(some), free)
 			return len(some), err
 		})
 	}
