@@ -49,12 +49,13 @@ var decoders = map[string]string{
 		internal/contact/names.IsHalf internal/contact/names.Whole internal/contact/names.Of
 		internal/contact/names.Known internal/contact/names.IsID internal/contact/names.IsPerson
 		internal/contact/names.IsTotal internal/contact/names.All internal/contact/names.Fold
+		internal/contact/names.IsAside internal/contact/names.IsContact internal/contact/names.IsUniversal
 		internal/contact/names.Country
 	`,
 	"TestHostileValues": `
 		internal/contact.ParseChanges internal/contact.CustomInput internal/contact.ReadEmail
 		internal/contact.ReadPhone internal/contact.IsCountry internal/contact/custom.Read
-		internal/contact/custom.ReadJSON internal/contact/custom.IsNoValue internal/contact/written.IsNoValue internal/contact/sheet.Choices.Parser
+		internal/contact/custom.ReadJSON internal/contact/custom.IsNoValue internal/contact/written.IsNoValue internal/contact/written.IsOrder internal/contact/sheet.Choices.Parser
 		internal/contact/sheet.Parser.Item internal/contact/sheet.Suggest
 	`,
 	"TestHostileQueries": `

@@ -73,6 +73,10 @@ func TestFilesOfPrograms(t *testing.T) {
 			[]string{`2 phone: the first valid value of a list counts; "+49302" left out`, `3 phone: the first valid value of a list counts; "+49304, +49305" left out`,
 				`5 phone: the first valid value of a list counts; "+49307 x1" left out`},
 		},
+		"orders with their numbers as names": {
+			"Name,Email,Billing Name,Billing Phone\n#1001,ann@example.com,Ann Lee,+49301\n#1002,bob@example.com,,\n", sheet.Choices{},
+			[]string{"Ann Lee|ann@example.com|+49301||", "|bob@example.com|||"}, []string{`3 name: "#1002" is left out: it is the number of an order`},
+		},
 		"labels beside numbers": {
 			"name,phone\nAnn,Tel. +49301\nBob,+49302 (work)\nCid,Fax: +49303\n", sheet.Choices{},
 			[]string{"Ann||+49301||", "Bob||+49302||", "Cid||||"}, []string{`4 phone: "Fax: +49303" is left out`},

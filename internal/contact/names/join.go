@@ -13,10 +13,10 @@ var Halves = [3]string{FirstName, MiddleName, LastName}
 func IsHalf(field string) bool { return slices.Contains(Halves[:], field) }
 
 // Whole returns the whole name of a contact from a name, which may be "", and the parts of a name. If the name only
-// repeats the first part, or lacks the last one, it is the first name.
+// repeats the first part, or lacks the last one, it is the first name. If it is an email address, the parts count.
 func Whole(name string, parts [3]string) string {
 	switch {
-	case name == "", strings.EqualFold(name, parts[0]):
+	case name == "", strings.EqualFold(name, parts[0]), strings.Contains(name, "@") && parts != [3]string{}:
 		return Join(parts)
 	case parts[0] == "" && parts[2] != "" && !hasWords(name, parts[2]):
 		return Join([3]string{name, parts[1], parts[2]})

@@ -145,6 +145,28 @@ func TestIsPerson(t *testing.T) {
 	}
 }
 
+// A property says whether it is about the contact or about somebody else.
+func TestWhoseProperty(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string][2]bool{
+		"owner": {true, false}, "Account Owner": {true, false}, "createdBy": {true, false}, "createdby": {true, false},
+		"assigned_to": {true, false}, "hosts": {true, false}, "old_record": {true, false}, "salesRep": {true, false},
+		"submitted_by": {}, "booked_by": {}, "by": {}, "data": {}, "user": {}, "hostname": {}, "managed": {}, "": {},
+		"customer": {false, true}, "Attendees": {false, true}, "contact": {false, true}, "contacts": {false, true},
+		"Ansprechpartner": {false, true}, "buyer_details": {false, true}, "contactInfo": {false, true}, "details": {}, "customer_id": {}, "customer_email": {}, "name": {},
+		strings.Repeat("owner ", 100): {},
+	} {
+		if got := [2]bool{names.IsAside(label), names.IsContact(label)}; got != want {
+			t.Errorf("%.40q: got %v", label, got)
+		}
+	}
+	for heading, want := range map[string]bool{"wa_id": true, "WaId": true, "MSISDN": true, "phone": false, "": false} {
+		if got := names.IsUniversal(heading); got != want {
+			t.Errorf("%q: got %v", heading, got)
+		}
+	}
+}
+
 // A row of totals has a label where the contacts have their names.
 func TestIsTotal(t *testing.T) {
 	t.Parallel()

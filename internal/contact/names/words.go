@@ -56,7 +56,7 @@ var vocabulary = []struct {
 	{field(phone), "telefone telefones fone fixo"},
 	{field(phone), "telefoon telefoonnr vastenummer"},
 	{ranked(phone, Mobile), "mobile mobiles mobilephone mobileno mob cell " +
-		"cells cellular cellno cellphone iphone smartphone whatsapp sms smsphone"},
+		"cells cellular cellno cellphone iphone smartphone whatsapp sms smsphone whatsappid waid msisdn"},
 	{ranked(phone, Mobile), "mobil mobiltelefon mobilnr mobilfunk mobilrufnummer mobiltel handy handynr natel"},
 	{ranked(phone, Mobile), "portable portables gsm"},
 	{ranked(phone, Mobile), "movil moviles celular celulares"},
@@ -107,8 +107,8 @@ var vocabulary = []struct {
 
 	{field(name), "name names"},
 	{field(nom), "nom noms nombre nome naam"},
-	{field(full), "fullname fullnames contactname displayname completename namesurname " +
-		"nameandsurname firstlastname firstandlastname companycontact companycontactname accountcontact"},
+	{field(full), "fullname fullnames contactname displayname completename namesurname nameandsurname " +
+		"firstlastname firstandlastname companycontact companycontactname accountcontact profilename pushname"},
 	{field(full), "kontaktname vollername vollstandigername vollstaendigername anzeigename"},
 	{field(full), "vornamename namevorname vorundnachname vorundzuname vornachname wieheissensie wieheisstdu"},
 	{field(full), "nomcomplet nomprenom nomprenoms nometprenom nometprenoms prenomnom prenometnom commentvousappelezvous"},
@@ -174,6 +174,7 @@ var vocabulary = []struct {
 	{qualifier(notName, Unqualified), "field fields formfield formfields input inputs custom shorttext"},
 	{qualifier(phone|full|name, Unqualified), "saved public formatted"},
 	{qualifier(contact|company|full, Unqualified), "ticket"},
+	{qualifier(contact|company|halves, Unqualified), "order"},
 	{qualifier(every, Unqualified), "adressattyp adressatentyp naturl keineangabe"}, // DATEV
 
 	// Which of several addresses and numbers.

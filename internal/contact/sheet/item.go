@@ -267,7 +267,7 @@ func (r *reading) values(target string) (values []string) {
 		value := strings.TrimSpace(r.cells[i])
 		switch {
 		case r.Mapping[i] != target || value == "":
-		case !r.isOurs && written.IsNoValue(value):
+		case !r.isOurs && (written.IsNoValue(value) || target == names.Name && written.IsOrder(value)):
 			r.lost[whole(target)] = value
 		case formulaErrors[value] == "":
 			values = append(values, value)

@@ -14,7 +14,8 @@ import (
 func (r *reading) warnRepeated() {
 	for _, i := range r.repeated {
 		target, value := r.Mapping[i], strings.TrimSpace(r.cells[i])
-		if !isRepeatable(target) || value == "" || written.IsNoValue(value) || formulaErrors[value] != "" {
+		if !isRepeatable(target) || value == "" || written.IsNoValue(value) || formulaErrors[value] != "" ||
+			target == names.Name && written.IsOrder(value) {
 			continue
 		}
 		field := whole(target)

@@ -1,5 +1,6 @@
 // Package written knows how people and other programs write texts that do not mean what they say: words for no value,
-// placeholders that nothing has filled, and the escapes of HTML. A text of the REST API is what it says.
+// placeholders that nothing has filled, numbers of orders for names, and the escapes of HTML. A text of the REST API is
+// what it says.
 package written
 
 import (
@@ -64,6 +65,14 @@ func placeholderLength(text string) int {
 
 func isFieldName(text string) bool { return names.Known(text) || names.IsID(text) }
 
+// order is the number of an order or a ticket, such as "#1001" and "#SO-1001".
+var order = regexp.MustCompile(`^#\s?(?:[A-Za-z]{0,8}[-_/.]?)?[0-9][0-9A-Za-z/._-]*$`)
+
+// IsOrder reports whether a text is the number of an order or a ticket, which other programs call its name.
+func IsOrder(text string) bool {
+	return len(text) <= maxQuoted && order.MatchString(strings.TrimSpace(text))
+}
+
 // entity is an escape of HTML. Those without a semicolon, which browsers also know, are parts of names: "R&D".
 var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
@@ -94,5 +103,8 @@ func Quote(value string) string {
 
 // Lost returns the warning that a name or a company has only a text for no value.
 func Lost(field, text string) string {
+	if IsOrder(text) {
+		return field + ": " + Quote(text) + " is left out: it is the number of an order"
+	}
 	return field + ": " + Quote(text) + " is left out: it is a placeholder or a word for no value"
 }

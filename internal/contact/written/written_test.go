@@ -27,6 +27,18 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"#1001": true, "# 1001": true, "#SO-1001": true, "#D12": true, "#1001-F1": true, " #9 ": true, "#INV/2026/12": true,
+		"": false, "#": false, "1001": false, "SO-1001": false, "#1 Dad": false, "#ada": false, "Ada #1": false, "3M": false,
+	} {
+		if got := written.IsOrder(text); got != want {
+			t.Errorf("%q is the number of an order: %v", text, got)
+		}
+	}
+}
+
 func TestUnescape(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
