@@ -79,7 +79,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.sees("would be ignored")
 	b.sees(`whose type is "invoice.paid"`)
 	b.choose("Sender", "Any sender that uses common field names")
-	b.fill("Request body", `{"data":{"email":"ada@example.com"}}`)
+	b.fill("Request body", `{"data":{"email":"ada@example.com"},"other":{"email":"b@example.com"}}`)
 	b.click("Try")
 	b.sees(`set a mapping such as {"fields":{"email":"data.email"}}`)
 	b.look("inbound-suggestion")

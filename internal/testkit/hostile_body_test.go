@@ -60,11 +60,21 @@ var bodies = map[string]generator{
 	"JSON in a text": func(n int) []byte {
 		return []byte(`{"rawRequest":"{\"a\":[` + strings.Repeat("1,", n) + `1]}"}`)
 	},
-	"a number":        repeat(`{"name":1`, "0", "}"),
-	"batch items":     number(`{"items":[{"action":"x"}`, `,{"action":"create","contact":{"name":"%d"}}`, "]}"),
-	"batch of blanks": repeat(`{"items":[{}`, ",{}", "]}"),
-	"not JSON":        repeat("", "a", ""),
-	"bytes":           repeat(`{"name":"`, "\xff", `"}`),
+	"people in a list":             number(`{"data":{"people":[{"a":1}`, `,{"email":"a%d@b.example","from":"c@b.example"}`, "]}}"),
+	"one person often":             repeat(`{"data":{"people":[{"a":1}`, `,{"customer":{"email":"a@b.example"}}`, "]}}"),
+	"parts of a person":            number(`{"email":"a@b.example"`, `,"part%d":{"email":"a@b.example","first_name":"a"}`, "}"),
+	"addresses":                    number(`{"email":"a@b.example","billing":{"a":1`, `,"phone %d":"1","last name %d":"b"`, "}}"),
+	"lists with a primary element": number(`{"primary_email_id":"x"`, `,"emails %[1]d":[{"id":"y"},{"id":"z"}],"primary_email_%[1]d":"1"`, "}"),
+	"spellings of from":            number(`{"to":"1"`, `,"from %d":"+4930123456","from":"incoming"`, "}"),
+	"envelopes":                    number(`[{}`, `,{"type":"x","data":{"object":{"answers":[{"label":"email","value":"a%d@b.example"}]}}}`, "]"),
+	"texts in an object":           number(`{"data":{"a":1`, `,"b%d":"[1]"`, "}}"),
+	"people beside":                number(`{"data":{"a":1`, `,"created by %d":{"email":"a@b.example"}`, "}}"),
+	"spellings of a text":          number(`{"data":[{"label":"email"`, `,"va%d":"a","v-a-l-u-e":"a@b.example"`, "}]}"),
+	"a number":                     repeat(`{"name":1`, "0", "}"),
+	"batch items":                  number(`{"items":[{"action":"x"}`, `,{"action":"create","contact":{"name":"%d"}}`, "]}"),
+	"batch of blanks":              repeat(`{"items":[{}`, ",{}", "]}"),
+	"not JSON":                     repeat("", "a", ""),
+	"bytes":                        repeat(`{"name":"`, "\xff", `"}`),
 }
 
 // forms are forms that could cost more than their share.

@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -79,54 +80,18 @@ func (f *filledForm) read(w *work, v any) bool {
 	return false
 }
 
-// What senders call the label of a question, and the answer to it. Labels come before keys.
-var (
-	labelNames = []string{
-		"label", "title", "question", "name", "column_id", "field", "field_name", "fieldname", "key", "id",
-	}
-	answerNames = []string{"value", "answer", "values", "string_value", "field_value", "fieldvalue", "response"}
-)
-
-// labelOf returns the label of a question, "" if none.
-func labelOf(question map[string]any) string {
-	for _, name := range labelNames {
-		if text := firstText(question[name]); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// isForm reports whether a list contains only questions, at least one of which has a label and an answer.
-func isForm(list []any) bool {
-	isAnswered := false
-	for _, el := range list {
-		question, _ := el.(map[string]any)
-		has := func(name string) bool { _, ok := question[name]; return ok }
-		switch answered := slices.ContainsFunc(answerNames, has); {
-		case !slices.ContainsFunc(labelNames, has), !answered && !has("label") && !has("question"):
-			return false
-		case answered && labelOf(question) != "":
-			isAnswered = true
-		}
-	}
-	return isAnswered
+func objectIn(v any) map[string]any {
+	obj, _ := v.(map[string]any)
+	return obj
 }
 
 func (f *filledForm) readList(w *work, list []any) bool {
 	for _, el := range list {
-		question, _ := el.(map[string]any)
-		label := labelOf(question)
-		value := question["value"]
-		for _, name := range answerNames {
-			if value == nil {
-				value = question[name]
-			}
+		q, obj := questionOf(el), objectIn(el)
+		if options, ok := obj["options"].([]any); ok {
+			q.value = chosen(w, options, q.value)
 		}
-		if options, ok := question["options"].([]any); ok {
-			value = chosen(w, options, value)
-		}
-		if !f.add(w, label, firstText(question["type"]), value) {
+		if !f.add(w, q.label, firstText(obj["type"]), q.value) {
 			return false
 		}
 	}
@@ -186,17 +151,13 @@ func (f *filledForm) readTypeform(w *work, definition any, answers []any) bool {
 	return true
 }
 
-// formItem reads a list of questions as one contact. It returns false for another list, perhaps of contacts, and
-// without an email address.
-func formItem(list []any) (Item, bool) {
-	if !isForm(list) {
-		return Item{}, false
-	}
-	var f filledForm
-	if !f.read(newWork(), list) {
-		return Item{}, false
-	}
+// formItem reads the answers of a form as one contact.
+func formItem(w *work, form any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: contact.Upsert}
+	var f filledForm
+	if !f.read(w, form) {
+		return it
+	}
 	read := map[string]bool{}
 	for field, questions := range f.byField() {
 		for _, i := range questions {
@@ -213,11 +174,11 @@ func formItem(list []any) (Item, bool) {
 	}
 	it.warnLost()
 	for i, label := range f.labels {
-		if value, wrong := custom(f.values[i]); wrong == nil && !read[label] {
+		if value, wrong := custom(f.values[i]); wrong == nil && label != "" && !read[label] {
 			it.Extra[label] = value
 		}
 	}
-	return it, it.Fields[FieldEmail] != nil
+	return it
 }
 
 // titlesOf collects the titles of questions, and of those in a group, by their IDs.
@@ -302,8 +263,8 @@ func answerText(field string, v any) string {
 	case []any:
 		var texts []string
 		for _, el := range v {
-			if text, _ := scalar(el); text != nil {
-				texts = append(texts, text.(string))
+			if text := answerText(field, el); text != "" {
+				texts = append(texts, text)
 			}
 		}
 		if len(texts) > 1 && (isField(field) || names.IsHalf(field)) {
@@ -317,7 +278,7 @@ func answerText(field string, v any) string {
 		if labels, ok := v["labels"].([]any); ok { // of several choices at Typeform, beside which there may be another
 			return answerText(field, append(slices.Clip(labels), v["other"]))
 		}
-		return answerText(field, v["label"])
+		return cmp.Or(answerText(field, v["label"]), answerText(field, v["text"]))
 	case string, json.Number:
 		text, _ := scalar(v)
 		s, _ := text.(string)

@@ -49,6 +49,8 @@ type Item struct {
 	Ignored   bool         // a preset takes no contact from the payload; then only Warnings is also valid
 	Missing   []string     // what a mapping finds nothing for: the fields, each with its paths
 	Err       *fault.Error // why the item cannot be applied; then only Warnings is also valid
+	source    *part        // where the contact is, if not at the top of the item
+	several   bool         // nobody can tell which of several people is the contact
 }
 
 // IsEvent reports whether the item is an event of another Contactbase.
@@ -206,9 +208,12 @@ func (p *Payload) advise(root any) {
 	if first.lost[FieldEmail] != nil {
 		return
 	}
-	if first.Match != nil {
+	if first.Match != nil || first.source != nil {
 		first.adviseUnread(root)
 		return
+	}
+	if first.several {
+		p.Note += " It has several people."
 	}
 	text := suggestion(root)
 	if text == "" {
@@ -228,13 +233,15 @@ func decodePlain(root any, own map[string]Own) (Payload, error) {
 		if p, ok := decodeEvent(v); ok {
 			return p, nil
 		}
-		return Payload{Items: []Item{plainItem(v, own)}}, nil
+		return Payload{Items: []Item{readItem(v, own)}}, nil
 	case []any:
 		if len(v) == 0 {
 			return Payload{}, errEmptyArray
 		}
-		if item, ok := formItem(v); ok {
-			return Payload{Items: []Item{item}}, nil
+		if isForm(v) {
+			if item := formItem(newWork(), v); item.Fields[FieldEmail] != nil {
+				return Payload{Items: []Item{item}}, nil
+			}
 		}
 		items, err := plainItems(v, own)
 		return Payload{Items: items, Batch: true}, err
@@ -251,7 +258,7 @@ func plainItems(list []any, own map[string]Own) ([]Item, error) {
 	items := make([]Item, len(list))
 	for i, el := range list {
 		if obj, ok := el.(map[string]any); ok {
-			items[i] = plainItem(obj, own)
+			items[i] = readItem(obj, own)
 		} else {
 			items[i] = notAnObject()
 		}

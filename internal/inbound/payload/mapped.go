@@ -111,7 +111,7 @@ func (r *reading) item(v any) Item {
 		if !r.work.spend(8 * len(obj)) {
 			return it
 		}
-		it = plainItem(obj, r.own)
+		it = plainItem(obj, r.own, false)
 	}
 	var skipped []string
 	for _, t := range r.fields {

@@ -130,6 +130,9 @@ func within(field string, obj map[string]any) (text any, found bool) {
 		if wrong != nil {
 			value, wrong = valueOf(field, p.value)
 		}
+		if field == names.Phone && names.IsUniversal(p.name) {
+			value = universal(value)
+		}
 		found = found || wrong == nil
 		switch {
 		case value == nil:
@@ -215,6 +218,14 @@ func nameInLines(text string) string {
 		return name
 	}
 	return text
+}
+
+// universal returns a number that begins with the code of its country with a plus sign.
+func universal(v any) any {
+	if text, _ := v.(string); digitsOnly.MatchString(text) {
+		return "+" + text
+	}
+	return v
 }
 
 func isInternational(text any) bool {

@@ -27,23 +27,36 @@ func ownerOf(name string) string {
 	return ""
 }
 
-// isSenders reports whether a property of an object is about the sender's customer, not about the contact.
-func isSenders(obj map[string]any, name string) bool {
+// isSenders reports whether a property is about the sender's customer, not about the contact.
+func (r *plainReading) isSenders(name string) bool {
 	owner := ownerOf(name)
 	if owner == "" {
-		return false
+		return r.ofEvent && len(name) < longestOwner && names.Fold(name) == "accountname" && r.hasCustomer()
 	}
-	v, isObject := obj[name].(map[string]any)
+	v, isObject := r.obj[name].(map[string]any)
 	switch {
 	case !isObject:
-		text, _ := obj[name].(string)
+		text, _ := r.obj[name].(string)
 		return owner == "account" && isAccountNumber(strings.TrimSpace(text))
 	case owner == "account" && v["id"] != nil && v["name"] != nil:
 		return true
 	case strings.HasPrefix(owner, "organi"):
-		return isEvent(obj) && isOrganization(v)
+		return r.ofEvent && isOrganization(v)
 	}
-	return isEvent(obj)
+	return r.ofEvent
+}
+
+// hasCustomer reports whether an object has properties such as "customer_email", beside which "account_name" is the
+// sender's.
+func (r *plainReading) hasCustomer() bool {
+	if r.customer == nil {
+		found := false
+		for name := range r.obj {
+			found = found || len(name) > len("customer") && strings.EqualFold(name[:len("customer")], "customer")
+		}
+		r.customer = &found
+	}
+	return *r.customer
 }
 
 var (

@@ -1,10 +1,10 @@
 package payload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/names"
@@ -19,12 +19,14 @@ import (
 //   - From an object, the value for the field is read, and from a list one value. An object without such a value is
 //     ignored with a warning, since many senders use one for "organization". Under the field's own name, it fails the
 //     item if the field identifies the contact, as does a list.
-func plainItem(obj map[string]any, own map[string]Own) Item {
+//
+// ofEvent says that the object is a part of an event.
+func plainItem(obj map[string]any, own map[string]Own, ofEvent bool) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: contact.Upsert},
-		obj:  obj, used: map[string]bool{},
+		obj:  obj, used: map[string]bool{}, own: own, ofEvent: ofEvent || isEvent(obj),
 	}
-	r.findNames(own)
+	r.findNames()
 	for _, field := range contact.Fields {
 		if r.takeField(field.Name); r.Err != nil {
 			return r.Item
@@ -33,6 +35,7 @@ func plainItem(obj map[string]any, own map[string]Own) Item {
 	if r.takeName(); r.Err != nil {
 		return r.Item
 	}
+	r.complete()
 	r.warnLost()
 	r.takeID()
 	if r.takeAction(); r.Err != nil {
@@ -41,7 +44,7 @@ func plainItem(obj map[string]any, own map[string]Own) Item {
 	if r.isNational() {
 		r.Countries = countriesIn(obj)
 		for name, value := range obj {
-			if _, ok := names.Country(name); ok && !isOwn(own, name) && countryOf(value) != "" {
+			if _, ok := names.Country(name); ok && !r.isOwn(name) && countryOf(value) != "" {
 				r.used[name] = true
 			}
 		}
@@ -53,26 +56,36 @@ func plainItem(obj map[string]any, own map[string]Own) Item {
 // plainReading is an object that is being read by common names.
 type plainReading struct {
 	Item
-	obj     map[string]any
-	called  map[string][]string // the object's names that mean a field, in the order in which they count
-	action  []string            // those that mean the action
-	used    map[string]bool     // the names read
-	dropped []string            // the names whose value cannot be read
+	obj        map[string]any
+	called     map[string][]string // the object's names that mean a field, in the order in which they count
+	action     []string            // those that mean the action
+	used       map[string]bool     // the names read
+	dropped    []string            // the names whose value cannot be read
+	own        map[string]Own
+	ofEvent    bool           // it is one, or a part of one
+	message    *message       // see messageIn
+	primaryIDs map[string]any // by the names of lists, see primary
+	customer   *bool          // see hasCustomer
 }
 
+// isOwn reports whether a name is that of a field that an admin has added.
+func (r *plainReading) isOwn(name string) bool { return isOwn(r.own, name) }
+
 // findNames finds the names with a meaning. An object may have tens of thousands of others.
-func (r *plainReading) findNames(own map[string]Own) {
+func (r *plainReading) findNames() {
 	r.called = map[string][]string{}
 	var known, shaped []string
 	for name := range r.obj {
 		switch {
-		case isSenders(r.obj, name) && !isOwn(own, name):
+		case r.isSenders(name) && !r.isOwn(name):
 			r.leaveToSender(name)
 		case fieldLike(name) != "":
 			r.called[fieldLike(name)] = append(r.called[fieldLike(name)], name)
 		case isAction(name):
 			r.action = append(r.action, name)
-		case !names.Known(name) || isOwn(own, name) || isPerson(name, r.obj[name]):
+		case r.spoken(name) != "" && !r.isOwn(name):
+			shaped = append(shaped, name)
+		case !names.Known(name) || r.isOwn(name) || isPerson(name, r.obj[name]):
 		case r.shape(name) != "":
 			shaped = append(shaped, name)
 		default:
@@ -88,7 +101,8 @@ func (r *plainReading) findNames(own map[string]Own) {
 		}
 	}
 	for _, name := range shaped {
-		r.called[r.shape(name)] = append(r.called[r.shape(name)], name)
+		field := cmp.Or(r.shape(name), r.spoken(name))
+		r.called[field] = append(r.called[field], name)
 	}
 }
 
@@ -142,9 +156,15 @@ func isAction(name string) bool {
 
 // take returns the first text of a field's names, and whether one of them was sent.
 func (r *plainReading) take(field string) (value any, sent bool) {
+	var numbered any // a name that may be the number of an order
 	for _, name := range r.called[field] {
 		r.used[name] = true
-		text, wrong := valueOf(field, r.obj[name])
+		text, wrong := valueOf(field, r.primary(name))
+		if field == FieldPhone {
+			if text = withoutChat(text); names.IsUniversal(name) {
+				text = universal(text)
+			}
+		}
 		list, _ := r.obj[name].([]any)
 		isExact := isField(field) && names.Fold(name) == names.Fold(field)
 		if isBlank(r.obj[name]) {
@@ -162,11 +182,15 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 		if _, isObject := r.obj[name].(map[string]any); isObject && text == nil {
 			continue // an optional part of a form, left empty
 		}
-		if isNoValue(text) {
+		if isNoValue(text) || field == fieldName && isOrder(text) {
 			r.lose(field, text)
 			continue
 		}
 		sent = true
+		if s, _ := text.(string); field == fieldName && value == nil && s != "" && isNumbered(s) {
+			numbered = cmp.Or(numbered, text)
+			continue
+		}
 		if value == nil {
 			value = text
 			if len(list) > 1 {
@@ -174,7 +198,37 @@ func (r *plainReading) take(field string) (value any, sent bool) {
 			}
 		}
 	}
+	if value == nil {
+		value = numbered
+	}
 	return value, sent
+}
+
+// primary returns the value of a property, or of a list the element whose ID another property names, as in
+// "primary_email_address_id".
+func (r *plainReading) primary(name string) any {
+	list, _ := r.obj[name].([]any)
+	if len(list) < 2 {
+		return r.obj[name]
+	}
+	if r.primaryIDs == nil {
+		r.primaryIDs = map[string]any{}
+		for key, id := range r.obj {
+			if folded, found := strings.CutPrefix(names.Fold(key), "primary"); found && isString(id) {
+				r.primaryIDs[folded] = id
+			}
+		}
+	}
+	folded := names.Fold(name)
+	for _, one := range []string{strings.TrimSuffix(folded, "es"), strings.TrimSuffix(folded, "s")} {
+		id, named := r.primaryIDs[one+"id"]
+		for _, el := range list {
+			if named && objectIn(el)["id"] == id {
+				return el
+			}
+		}
+	}
+	return r.obj[name]
 }
 
 func (r *plainReading) takeField(field string) {
@@ -191,13 +245,6 @@ func (r *plainReading) takeName() {
 		parts[i], _ = value.(string)
 	}
 	whole, _ := r.Fields[fieldName].(string)
-	if isNumbered(whole) && parts == [3]string{} {
-		if key, name := r.namesake(); name != "" {
-			r.Warnings = append(r.Warnings,
-				fmt.Sprintf("the name is that of %s, which has the same email address", some([]string{key})))
-			whole = name
-		}
-	}
 	if name := names.Whole(whole, parts); name != "" {
 		r.Fields[fieldName] = name
 	} else if v, sent := r.obj[fieldName]; sent && !isBlank(v) && r.lost[fieldName] == nil {
@@ -205,25 +252,6 @@ func (r *plainReading) takeName() {
 			r.Fields[fieldName] = nil
 		}
 	}
-}
-
-// isNumbered reports whether a name is that of an order, such as "#1001": it has no letter.
-func isNumbered(name string) bool { return name != "" && !strings.ContainsFunc(name, unicode.IsLetter) }
-
-// namesake returns an object in the item with the same email address and a first or last name, such as an order's
-// customer, and that name.
-func (r *plainReading) namesake() (first, name string) {
-	email, _ := r.Fields[FieldEmail].(string)
-	for key, v := range r.obj {
-		obj, _ := v.(map[string]any)
-		if text, _ := obj[FieldEmail].(string); email == "" || !strings.EqualFold(text, email) {
-			continue
-		}
-		if found, hasParts := nameIn(obj); hasParts && found != "" && (name == "" || key < first) {
-			first, name = key, found
-		}
-	}
-	return first, name
 }
 
 func (r *plainReading) takeID() {

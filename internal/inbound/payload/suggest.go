@@ -84,9 +84,6 @@ func suggestElements(w *work, list []any, at []string, depth int) *proposal {
 	return &proposal{Items: items, Fields: found.Fields}
 }
 
-// hosts are the people beside a contact: those of the sender's customer. Their addresses are suggested last.
-var hosts = []string{"organizer", "organiser", "host", "owner", "assignee", "agent", "seller"}
-
 // suggestObject is suggest for an object: a form with numbered questions, one as Typeform sends it, a contact, or an
 // object that contains one.
 func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposal {
@@ -107,13 +104,13 @@ func suggestObject(w *work, obj map[string]any, at []string, depth int) *proposa
 		found.addDetails(w, obj, labels, at)
 		return found
 	}
-	isHost := func(label string) int {
-		if slices.Contains(hosts, names.Fold(label)) {
+	isAside := func(label string) int {
+		if names.IsAside(label) {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(isHost(a), isHost(b)) })
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(isAside(a), isAside(b)) })
 	for _, label := range labels {
 		if found := suggest(w, obj[label], below(at, escaped(label)), depth-1); found != nil {
 			return found
@@ -153,12 +150,6 @@ func namesIn(obj map[string]any, labels, at []string) map[string]any {
 		fields[names.Name] = halves[0]
 	}
 	return fields
-}
-
-// details are the properties in which senders put the rest of a contact, folded.
-var details = []string{
-	"fields", "customfields", "attributes", "customattributes", "merges",
-	"mergefields", "properties", "traits", "profile", "billing", "billingaddress",
 }
 
 // addDetails adds what is only in a property beside the email address, such as "fields".

@@ -62,6 +62,12 @@ func isNoValue(v any) bool {
 	return written.IsNoValue(text)
 }
 
+// isOrder reports whether a text is the number of an order, which is not a person's name.
+func isOrder(v any) bool {
+	text, _ := v.(string)
+	return written.IsOrder(text)
+}
+
 func textOf(s string) (any, *fault.Field) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxValue {

@@ -16,21 +16,24 @@ var holders = []string{"data", "payload", "contact", "customer", "person", "lead
 
 // adviseUnread adds a warning about what the item's nested parts have that was not read, and a mapping that reads it.
 func (it *Item) adviseUnread(root any) {
-	obj, isObject := root.(map[string]any)
+	obj, at := objectIn(root), []string(nil)
+	if it.source != nil {
+		obj, at = it.source.obj, it.source.at
+	}
 	w := newWork()
 	labels, ok := w.sorted(obj)
-	if !isObject || !ok || it.Err != nil || len(it.Fields) == 0 {
+	if obj == nil || !ok || it.Err != nil || len(it.Fields) == 0 {
 		return
 	}
-	found := &proposal{Fields: namesIn(obj, labels, nil)}
+	found := &proposal{Fields: namesIn(obj, labels, at)}
 	maps.DeleteFunc(found.Fields, func(field string, _ any) bool { return it.Fields[field] == nil })
-	found.addDetails(w, obj, labels, nil)
+	found.addDetails(w, obj, labels, at)
 	wanted := slices.DeleteFunc(slices.Clone(hinted), func(field string) bool {
 		_, sent := it.Fields[field]
 		return sent || found.Fields[field] != nil
 	})
 	email, _ := it.Fields[FieldEmail].(string)
-	found.addUnread(w, obj, wanted, email)
+	found.addUnread(w, part{obj: obj, at: at}, wanted, email)
 	var unread []string
 	for _, field := range hinted {
 		if _, sent := it.Fields[field]; !sent && found.Fields[field] != nil {
@@ -63,8 +66,8 @@ type part struct {
 
 // addUnread adds the paths of the wanted fields in the nested parts of an object, those of the outer parts first. A
 // part with another email address than the contact's, if any, is about somebody else.
-func (p *proposal) addUnread(w *work, obj map[string]any, wanted []string, email string) {
-	level := []part{{obj: obj}}
+func (p *proposal) addUnread(w *work, outer part, wanted []string, email string) {
+	level := []part{outer}
 	for depth := 0; depth < suggestDepth && len(level) > 0; depth++ {
 		var inner []part
 		for _, outer := range level {
@@ -94,7 +97,7 @@ func partsOf(w *work, outer part) (inner []part) {
 				in.at = below(in.at, "0")
 			}
 		}
-		if in.obj != nil && ownerOf(label) == "" && !slices.Contains(hosts, names.Fold(label)) {
+		if in.obj != nil && ownerOf(label) == "" && !names.IsAside(label) {
 			inner = append(inner, in)
 		}
 	}
