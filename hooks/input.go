@@ -13,7 +13,7 @@ func bindInput(app core.App) {
 	app.OnRecordUpdateRequest(administered...).BindFunc(refuseUnreadable)
 }
 
-// bodyOf returns the values of a request as they were sent, unlike RequestInfo, whose values PocketBase has read already.
+// bodyOf returns the values of a request as they were sent. PocketBase has already read those of RequestInfo.
 func bodyOf(e *core.RecordRequestEvent) (map[string]any, error) {
 	sent := map[string]any{}
 	if err := e.BindBody(&sent); err != nil {

@@ -102,7 +102,8 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	}
 	if err == nil && r.answer == nil && r.signature != "" && !r.idSigned {
 		// the same signed bytes with another key are a repeat; a sender without keys may send them twice
-		if r.answer, err = idempotency.Find(tx, r.tenant, r.signature, r.id, time.Now()); errors.Is(err, idempotency.ErrReused) {
+		r.answer, err = idempotency.Find(tx, r.tenant, r.signature, r.id, time.Now())
+		if errors.Is(err, idempotency.ErrReused) {
 			err = nil
 		} else if r.id == "" {
 			r.answer = nil

@@ -67,8 +67,8 @@ func importIn(e *core.RequestEvent, owner string, values url.Values) (id string,
 	return id, nil
 }
 
-// tenantQuery returns the tenant whose contacts the request lists, the import that has created them, "" for any, and its
-// other parameters. Members need not name their tenant.
+// tenantQuery returns the tenant whose contacts the request lists, the import that has created them, "" for any, and
+// its other parameters. Members need not name their tenant.
 func tenantQuery(e *core.RequestEvent) (owner, importID string, values url.Values, err error) {
 	if values, err = queryOf(e); err != nil {
 		return "", "", nil, err

@@ -63,7 +63,7 @@ type pending struct {
 	cost    int     // in ordinary rows
 }
 
-// readPending reads numbers until they cost the limit. Deleted rows come first, because a new row may have their number.
+// readPending reads numbers until they cost the limit. Deleted rows come first: a new row may have their number.
 func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	for _, kind := range []struct {
 		query   string
