@@ -85,10 +85,13 @@ func checkMigrations(ctx context.Context, app core.App) error {
 	return nil
 }
 
+// errUnknown means that the free disk space cannot be read, for example because the data directory was moved.
+var errUnknown = errors.New("the free disk space is unknown")
+
 func checkDisk(app core.App, minFree uint64) error {
 	space, err := disk.Of(app.DataDir())
 	if err != nil {
-		return fmt.Errorf("the free disk space is unknown: %w", err)
+		return fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	if space.Free < minFree {
 		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk: free some space",
@@ -100,7 +103,12 @@ func checkDisk(app core.App, minFree uint64) error {
 // operatorChecks are the checks of readiness that the operator is notified of.
 func operatorChecks(app core.App, config Config) []notice.Check {
 	checks := []notice.Check{
-		{Kind: notice.DiskLow, Look: func(context.Context) error { return checkDisk(app, config.MinFreeDisk) }},
+		{Kind: notice.DiskLow, Look: func(context.Context) error {
+			if err := checkDisk(app, config.MinFreeDisk); !errors.Is(err, errUnknown) { // /readyz reports the unknown
+				return err
+			}
+			return nil
+		}},
 	}
 	for _, check := range checkReplica(config.Replica) {
 		checks = append(checks, notice.Check{Kind: notice.ReplicaBehind, Look: check.Look})

@@ -134,3 +134,23 @@ func TestMetricsOfTheFolder(t *testing.T) {
 		t.Error("the disk is full")
 	}
 }
+
+// elsewhere is an app whose data directory has been moved.
+type elsewhere struct{ core.App }
+
+func (e elsewhere) DataDir() string { return e.App.DataDir() + "-moved" }
+
+// The operator hears of a full disk, but not of one whose free space is unknown.
+func TestDiskNotice(t *testing.T) {
+	t.Parallel()
+	config := app.Config{MinFreeDisk: 1 << 62}
+	a := open(t, config)
+	for _, tc := range []struct {
+		app  core.App
+		says string
+	}{{a, "the disk has "}, {elsewhere{a}, "<nil>"}} {
+		if got := fmt.Sprint(app.OperatorChecks(tc.app, config)[0].Look(t.Context())); !strings.HasPrefix(got, tc.says) {
+			t.Errorf("the check says %s, not %s", got, tc.says)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package app
+
+// OperatorChecks are the checks that the operator is notified of.
+var OperatorChecks = operatorChecks
