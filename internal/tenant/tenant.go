@@ -54,11 +54,15 @@ func Enabled(app core.App, id string) error {
 	return err
 }
 
-// Find returns the tenant with this id or, failing that, the only one with this name.
+// Find returns the tenant with this id or, failing that, the only one with this name, or with this name in another
+// case.
 func Find(app core.App, idOrName string) (*Tenant, error) {
 	record, err := app.FindRecordById(CollectionName, idOrName)
 	if err != nil {
 		records, err := app.FindAllRecords(CollectionName, dbx.HashExp{"name": idOrName})
+		if err == nil && len(records) == 0 {
+			records, err = findFolded(app, idOrName)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("looking for the tenant %q: %w", idOrName, err)
 		}
@@ -79,6 +83,21 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 	t := &Tenant{}
 	t.SetProxyRecord(record)
 	return t, nil
+}
+
+// findFolded returns the tenants whose name is the same in another case.
+func findFolded(app core.App, name string) ([]*core.Record, error) {
+	var tenants []struct{ ID, Name string }
+	if err := app.ConcurrentDB().Select("id", "name").From(CollectionName).All(&tenants); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, t := range tenants {
+		if strings.EqualFold(t.Name, name) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return app.FindRecordsByIds(CollectionName, ids)
 }
 
 // Keep refuses to move a record to another tenant: its events, keys and deliveries would stay behind.
