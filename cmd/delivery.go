@@ -30,7 +30,7 @@ func deliveryList(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list WEBHOOK",
 		Short:   "List a webhook's deliveries, newest first",
-		Example: "  contactbase delivery list <webhook-id> --status failed",
+		Example: "  contactbase delivery list <webhook-id> --status pending",
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if status != "" {
 				if err := oneOf("status", allStatuses, status); err != nil {

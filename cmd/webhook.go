@@ -37,6 +37,7 @@ func NewWebhookCommand(
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach),
 		webhookList(app),
+		webhookUpdate(app, reach),
 		webhookRotate(app),
 		webhookPing(app, deliveries, sender, reach), webhookRecover(app, deliveries), webhookEnable(app),
 		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", webhook.CollectionName, "webhook"))
@@ -47,52 +48,126 @@ var (
 	sendSettings  = slices.Concat([]string{"allowPrivateWebhooks", "webhookAllow", "webhookProxy"}, checkSettings)
 )
 
+// webhookFlags are the settings that the commands create and update have as flags.
+type webhookFlags struct {
+	name, filter    string
+	events, headers []string
+	maxPerSecond    int
+}
+
+func (f *webhookFlags) bind(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.name, "name", "", "what the webhook is for")
+	flags.StringSliceVar(&f.events, "event", nil,
+		"an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
+	flags.StringVar(&f.filter, "filter", "",
+		"deliver only events that match this expression, such as: data.company == \"Acme\"")
+	flags.IntVar(&f.maxPerSecond, "maxPerSecond", 0,
+		"at most this many requests per second, up to 1000; 0 for no limit")
+	flags.StringArrayVar(&f.headers, "header", nil,
+		"a header of each request, such as 'Authorization: Bearer …'; repeat it for more")
+	choices(command, "event", event.Kinds)
+}
+
+// values returns the fields of a webhook that the flags set.
+func (f *webhookFlags) values(command *cobra.Command) (map[string]any, error) {
+	// those of extensions, whose declarations this command does not load
+	isOwn := func(kind string) bool { return !slices.Contains(event.Kinds, kind) && event.CheckOwn(kind) == nil }
+	if err := oneOf("event", event.Kinds, slices.DeleteFunc(slices.Clone(f.events), isOwn)...); err != nil {
+		return nil, err
+	}
+	headers, err := headersOf(f.headers)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for flag, set := range map[string]property{
+		"name": {"name", f.name}, "event": {"events", f.events}, "filter": {"filter", f.filter},
+		"maxPerSecond": {"maxPerSecond", f.maxPerSecond}, "header": {"headers", headers},
+	} {
+		if command.Flags().Changed(flag) {
+			values[set.name] = set.value
+		}
+	}
+	return values, nil
+}
+
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
-	var name, plain, filter string
-	var events, sent []string
-	var maxPerSecond int
+	var plain string
+	var flags webhookFlags
 	command := &cobra.Command{
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
 		Annotations: using(append(slices.Clip(sendSettings), "maxWebhooks")...),
 		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
-			// those of extensions, whose declarations this command does not load
-			isOwn := func(kind string) bool { return !slices.Contains(event.Kinds, kind) && event.CheckOwn(kind) == nil }
-			if err := oneOf("event", event.Kinds, slices.DeleteFunc(slices.Clone(events), isOwn)...); err != nil {
-				return err
-			}
-			headers, err := headersOf(sent)
+			values, err := flags.values(command)
 			if err != nil {
 				return err
 			}
 			plain = cmp.Or(plain, secret.New())
-			record, err := create(app, webhook.CollectionName, "webhook", map[string]any{
-				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter,
-				"maxPerSecond": maxPerSecond, "secret": plain, "headers": headers,
-			})
+			values["tenant"], values["url"], values["secret"] = t.Id, args[1], plain
+			record, err := create(app, webhook.CollectionName, "webhook", values)
 			if err != nil {
 				return err
 			}
-			if host := safehttp.Host(args[1]); reach.Refuses(host) {
-				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
-					"--webhookAllow or --allowPrivateWebhooks\n", host)
-			}
+			warnPrivate(command, reach, args[1])
 			return printOne(command, append(columns(record, webhookColumns...), property{"secret", plain}))
 		}),
 	}
-	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
+	flags.bind(command)
 	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
-	command.Flags().StringSliceVar(&events, "event", nil,
-		"an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
-	command.Flags().StringVar(&filter, "filter", "",
-		"deliver only events that match this expression, such as: data.company == \"Acme\"")
-	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0,
-		"at most this many requests per second, up to 1000; 0 for no limit")
-	command.Flags().StringArrayVar(&sent, "header", nil,
-		"a header of each request, such as 'Authorization: Bearer …'; repeat it for more")
-	choices(command, "event", event.Kinds)
 	return command
+}
+
+func webhookUpdate(app core.App, reach safehttp.Options) *cobra.Command {
+	var address string
+	var disabled bool
+	var flags webhookFlags
+	command := &cobra.Command{
+		Use:   "update ID",
+		Short: "Change a webhook's URL, events or other settings; those without a flag stay",
+		Example: "  contactbase webhook update <id> --url https://example.com/new\n" +
+			"  contactbase webhook update <id> --event '' --disabled=false  # all contact events",
+		Annotations: using(sendSettings...),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			values, err := flags.values(command)
+			if err != nil {
+				return err
+			}
+			if command.Flags().Changed("url") {
+				values["url"] = address
+			}
+			if command.Flags().Changed("disabled") {
+				values["disabled"] = disabled
+			}
+			if len(values) == 0 {
+				return errors.New("nothing to change: set --url, --event, --disabled or another flag")
+			}
+			record, err := app.FindRecordById(webhook.CollectionName, args[0])
+			if err != nil {
+				return notFound(err, "webhook", args[0])
+			}
+			record.Load(values)
+			if err := app.Save(record); err != nil {
+				return validationError("changing the webhook", err)
+			}
+			warnPrivate(command, reach, record.GetString("url"))
+			return printOne(command, columns(record, webhookColumns...))
+		}),
+	}
+	flags.bind(command)
+	command.Flags().StringVar(&address, "url", "", "the new URL; it applies from the next attempt")
+	command.Flags().BoolVar(&disabled, "disabled", false, "disable the webhook, or enable it with --disabled=false")
+	return command
+}
+
+// warnPrivate warns if the server does not deliver to a URL without further settings.
+func warnPrivate(command *cobra.Command, reach safehttp.Options, address string) {
+	if host := safehttp.Host(address); reach.Refuses(host) {
+		fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
+			"--webhookAllow or --allowPrivateWebhooks\n", host)
+	}
 }
 
 func webhookList(app core.App) *cobra.Command {

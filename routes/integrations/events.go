@@ -9,7 +9,6 @@ import (
 	"contactbase/internal/audit"
 	"contactbase/internal/event"
 	"contactbase/internal/overview"
-	"contactbase/internal/sqlite"
 	"contactbase/routes/envelope"
 )
 
@@ -64,9 +63,7 @@ func (s *server) redeliverEvent(e *core.RequestEvent) error {
 	id, owner := strings.TrimPrefix(e.Request.PathValue("id"), event.IDPrefix), tenantOf(e)
 	if owner == "" {
 		var err error
-		owner, err = sqlite.Value[string](sqlite.Direct(e.App.ConcurrentDB()),
-			"SELECT `tenant` FROM `events` WHERE `id` = ?", id)
-		if err != nil {
+		if owner, err = s.Deliveries.TenantOfEvent(id); err != nil {
 			return err
 		}
 	}

@@ -112,6 +112,7 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewMemberCommand(acting, a.Deliveries),
 		cmd.NewWebhookCommand(acting, a.Deliveries, a.Sender, c.reach()),
 		cmd.NewDeliveryCommand(acting, a.Deliveries),
+		cmd.NewEventCommand(acting, a.Deliveries),
 		cmd.NewInboundCommand(acting, a.Deliveries),
 		cmd.NewContactCommand(acting),
 		cmd.NewListenCommand(c.localSender()),

@@ -107,7 +107,8 @@ func TestFollowedSettings(t *testing.T) {
 	for _, command := range []*cobra.Command{
 		cmd.NewTenantCommand(nil, nil, tenant.Bounds{}, 0), cmd.NewKeyCommand(nil), cmd.NewMemberCommand(nil, nil),
 		cmd.NewWebhookCommand(nil, nil, nil, safehttp.Options{}), cmd.NewInboundCommand(nil, nil),
-		cmd.NewDeliveryCommand(nil, nil), cmd.NewBackupCommand(nil), cmd.NewRestoreCommand(nil), cmd.NewDoctorCommand(nil),
+		cmd.NewDeliveryCommand(nil, nil), cmd.NewEventCommand(nil, nil),
+		cmd.NewBackupCommand(nil), cmd.NewRestoreCommand(nil), cmd.NewDoctorCommand(nil),
 	} {
 		look(command)
 	}

@@ -89,6 +89,15 @@ func (s *Store) RedeliverEvent(owner, eventID, webhookID string, now time.Time) 
 	return len(ids), nil
 }
 
+// TenantOfEvent returns the tenant of an event. The error is sql.ErrNoRows if there is no such event.
+func (s *Store) TenantOfEvent(id string) (string, error) {
+	owner, err := sqlite.Value[string](sqlite.ReaderOf(s.app), "SELECT `tenant` FROM `events` WHERE `id` = ?", id)
+	if err == nil && owner == "" {
+		err = sql.ErrNoRows
+	}
+	return owner, err
+}
+
 // redeliverable returns the deliveries of an event, to one webhook or all.
 func (s *Store) redeliverable(owner, eventID, webhookID string) (ids []string, err error) {
 	tx := sqlite.ReaderOf(s.app)
