@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	random "math/rand/v2"
 	"net"
@@ -35,6 +36,9 @@ func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 	unsure := false // whether an attempt may have been applied
 	for try := 0; ; try++ {
 		answer, err := r.send(request)
+		if received(err) && conditional(request) {
+			return nil, fmt.Errorf("the change may be stored, so read the contact again: %w", err)
+		}
 		if unsure && request.Method == http.MethodDelete && err == nil && answer.StatusCode == http.StatusNotFound {
 			answer.StatusCode = http.StatusNoContent // an earlier attempt has deleted it
 		}
@@ -82,26 +86,39 @@ func (r *retrying) send(request *http.Request) (*http.Response, error) {
 
 // repeatable reports whether a retry may succeed and is safe.
 func repeatable(request *http.Request, answer *http.Response, err error) bool {
-	// Without a response, the write may have been applied, unless there was no connection. A conditional write could then
-	// fail because of its own first attempt.
-	conditional := request.Header.Get("If-Match") != "" || request.Header.Get("If-None-Match") != ""
 	if err != nil {
-		var certificate *tls.CertificateVerificationError
-		var operation *net.OpError
-		unconnected := errors.As(err, &operation) && operation.Op == "dial"
-		return (unconnected || !conditional) && request.Context().Err() == nil && !errors.As(err, &certificate)
+		return request.Context().Err() == nil && !untrusted(err)
 	}
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests:
 		return true
 	case http.StatusServiceUnavailable: // unreplicated is a write that is stored
-		return !conditional || errorOf(answer).Code != CodeUnreplicated
+		return !conditional(request) || errorOf(answer).Code != CodeUnreplicated
 	case http.StatusConflict:
 		return errorOf(answer).Code == CodeIdempotencyKeyInUse
 	case http.StatusBadGateway, http.StatusGatewayTimeout: // of a proxy
-		return !conditional
+		return !conditional(request)
 	}
 	return false
+}
+
+// conditional reports whether the request is a conditional write. Without a response, the write may have been applied,
+// and a retry could fail because of it.
+func conditional(request *http.Request) bool {
+	return request.Header.Get("If-Match") != "" || request.Header.Get("If-None-Match") != ""
+}
+
+// received reports whether the installation may have received a request that ended with the error.
+func received(err error) bool {
+	var operation *net.OpError
+	unconnected := errors.As(err, &operation) && operation.Op == "dial"
+	return err != nil && !unconnected && !untrusted(err)
+}
+
+// untrusted reports whether the error is about the certificate of the installation.
+func untrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate)
 }
 
 // backoff returns the delay after an attempt, counted from 0. It doubles with each attempt; up to half of it is random.

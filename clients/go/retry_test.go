@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,25 @@ func TestRetries(t *testing.T) {
 				checkSame(t, requests)
 			})
 		})
+	}
+}
+
+// The error of a conditional write without a response says that the change may be stored.
+func TestLostResponse(t *testing.T) {
+	t.Parallel()
+	const says = "the change may be stored, so read the contact again: "
+	for err, want := range map[error]bool{
+		syscall.ECONNRESET: true, context.DeadlineExceeded: true, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}: false,
+		&tls.CertificateVerificationError{Err: errors.New("expired")}: false,
+	} {
+		for _, option := range []contactbase.RequestOption{contactbase.IfMatch(`"v1"`), contactbase.OnlyCreate()} {
+			synctest.Test(t, func(t *testing.T) {
+				_, got := tries(t, []contactbase.RequestOption{option}, failure(err))
+				if !errors.Is(got, err) || strings.Contains(got.Error(), says) != want {
+					t.Errorf("%v becomes %v", err, got)
+				}
+			})
+		}
 	}
 }
 

@@ -25,7 +25,13 @@ export function retrying(sending) {
                     milliseconds = after + Math.random() * firstPause; // all who were told the same do not come at the same time
             }
             catch (error) {
-                if (last || request.signal.aborted || isFinal(request, codeOf(error)))
+                const code = codeOf(error);
+                if (request.signal.aborted || /CERT|SIGNATURE/.test(code))
+                    throw error;
+                if (isConditional(request) && !/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code)) { // there was a connection
+                    throw new Error("The change may be stored, so read the contact again.", { cause: error });
+                }
+                if (last)
                     throw error;
                 unsure = true;
             }
@@ -62,11 +68,6 @@ async function isRepeatable(request, response) {
  */
 function isConditional(request) {
     return request.headers.has("If-Match") || request.headers.has("If-None-Match");
-}
-/** Reports whether an attempt that failed with the code is the last: the certificate is invalid, or something may have been written. */
-function isFinal(request, code) {
-    const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code);
-    return /CERT|SIGNATURE/.test(code) || (isConditional(request) && !unconnected);
 }
 /** Returns the code that Node.js gives the cause of a failed fetch, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
 function codeOf(error) {

@@ -31,7 +31,12 @@ export function retrying(sending: Sending): (request: Request) => Promise<Respon
         if (last || after > longestRetryAfter || !(await isRepeatable(request, response))) return response;
         if (after > 0) milliseconds = after + Math.random() * firstPause; // all who were told the same do not come at the same time
       } catch (error) {
-        if (last || request.signal.aborted || isFinal(request, codeOf(error))) throw error;
+        const code = codeOf(error);
+        if (request.signal.aborted || /CERT|SIGNATURE/.test(code)) throw error;
+        if (isConditional(request) && !/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code)) { // there was a connection
+          throw new Error("The change may be stored, so read the contact again.", { cause: error });
+        }
+        if (last) throw error;
         unsure = true;
       }
       await pause(milliseconds, request.signal);
@@ -70,12 +75,6 @@ async function isRepeatable(request: Request, response: Response): Promise<boole
  */
 function isConditional(request: Request): boolean {
   return request.headers.has("If-Match") || request.headers.has("If-None-Match");
-}
-
-/** Reports whether an attempt that failed with the code is the last: the certificate is invalid, or something may have been written. */
-function isFinal(request: Request, code: string): boolean {
-  const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code);
-  return /CERT|SIGNATURE/.test(code) || (isConditional(request) && !unconnected);
 }
 
 /** Returns the code that Node.js gives the cause of a failed fetch, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
