@@ -185,7 +185,8 @@ func webhookList(app core.App) *cobra.Command {
 			}
 			return listRecords(command, app, webhook.CollectionName, filter, func(record *core.Record) row {
 				line := lines[record.Id]
-				shown := append(columns(record, webhookColumns...), property{"health", string(line.Health)})
+				shown := append(columns(record, webhookColumns...), property{"health", string(line.Health)},
+					property{"failingSince", orNil(line.FailingSince)}, property{"lastError", orNil(line.LastError)})
 				if !asJSON(command) {
 					return shown
 				}

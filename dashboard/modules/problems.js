@@ -105,7 +105,10 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
             };
         case "webhook_failing":
             return {
-                text: `${count(times)} of ${plural(of, "attempt")} failed in the last 24 hours`,
+                text: [
+                    `${count(times)} of ${plural(of, "attempt")} failed in the last 24 hours`,
+                    at ? ["; all since ", timeAgo(at), detail ? `: ${detail}` : ""] : "; the last one succeeded",
+                ],
                 link: "Show deliveries",
                 href: webhookPath(id),
             };

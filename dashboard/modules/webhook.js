@@ -16,6 +16,7 @@ function webhookHead(webhook, data) {
             middleCut(receiverLabel(webhook)),
             webhook.url === inspectURL ? t.a({ href: inspectPath(webhook.id) }, "Inspect") : null,
         ),
+        () => failureLine(data.health),
         disabled ? t.div(
             { className: "alert warning integrations-section" },
             t.span(null, ["This webhook is disabled.", disabledReason, "Pending deliveries wait. After you enable it, recover the events that it missed."].filter(Boolean).join(" ")),
@@ -47,6 +48,21 @@ function webhookHead(webhook, data) {
  */
 function fact(name, value) {
     return t.div(null, t.dt(null, name), t.dd(null, value));
+}
+
+/**
+ * Why the endpoint fails and since when, or that a failing one works again.
+ *
+ * @param {Health | null} health
+ */
+function failureLine(health) {
+    if (health?.failingSince) {
+        return t.p({ className: "integrations-bad" }, `${health.lastError || "Attempts fail"} · all attempts failed since `, timeAgo(health.failingSince));
+    }
+    return health?.state === "failing" ? t.p(
+        { className: "integrations-well" },
+        "The last attempt succeeded. The webhook still counts as failing, because over half of its attempts of the last 24 hours failed.",
+    ) : null;
 }
 
 /** @param {Health | null} health */

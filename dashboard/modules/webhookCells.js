@@ -9,6 +9,7 @@ const webhookColumns = [
     { name: "Error rate", className: "integrations-number", cell: errorShare, sort: "errorRate", descends: true },
     { name: "Failed", className: "integrations-number integrations-wide", cell: failedCount },
     { name: "Pending", className: "integrations-number", cell: waitingCount, sort: "pending", descends: true },
+    { name: "Last error", className: "integrations-shrinks integrations-roomy", cell: lastFailure },
     { name: "Last success", className: "integrations-wide", cell: ({ lastSuccess }) => (lastSuccess ? timeAgo(lastSuccess) : t.span({ className: "txt-hint" }, "–")) },
     { className: "integrations-actions", cell: webhookActions },
 ];
@@ -48,6 +49,22 @@ function eventLabel(events) {
 function webhookHealth({ health, disabledReason }) {
     const { text, style } = healthStates[health];
     return t.span({ className: `label ${style}`, title: health === "disabled" ? disabledReason : "" }, text);
+}
+
+/**
+ * Why the last attempt failed, and since when all do.
+ *
+ * @param {WebhookRow} webhook
+ */
+function lastFailure({ health, failingSince, lastError }) {
+    if (!failingSince) {
+        return t.span({ className: "txt-hint" }, health === "failing" ? "Last attempt succeeded" : "–");
+    }
+    return t.div(
+        { className: "integrations-named" },
+        t.span({ className: "integrations-ellipsis", title: lastError || "" }, lastError || "Unknown"),
+        t.span({ className: "txt-hint" }, "since ", timeAgo(failingSince)),
+    );
 }
 
 /** @param {WebhookRow} webhook */

@@ -1,7 +1,7 @@
 // Webhooks: list with health, rotate, enable and disable. The form is in webhookForm.js, the cells in webhookCells.js, test events
 // in webhookTest.js, the page of one in webhook.js.
 
-/** @typedef {Webhook & Pick<WebhookLine, "health" | "errorRate" | "attempts" | "pending" | "failed" | "lastSuccess"> & { muted: boolean }} WebhookRow */
+/** @typedef {Webhook & Pick<WebhookLine, "health" | "errorRate" | "attempts" | "pending" | "failed" | "lastSuccess" | "failingSince" | "lastError"> & { muted: boolean }} WebhookRow */
 
 /** @typedef {List<WebhookRow> & { search: string, tenant: string, health: string, sort: string, selected: string[] }} WebhooksData */
 
@@ -75,9 +75,9 @@ async function loadWebhooks(data) {
         fields: webhookFields,
         conditions: [`(${lines.map(({ id }) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
     })).items : [];
-    keep(data, "rows", lines.flatMap(({ id, health, errorRate, attempts, pending, failed, lastSuccess }) => {
+    keep(data, "rows", lines.flatMap(({ id, health, errorRate, attempts, pending, failed, lastSuccess, failingSince, lastError }) => {
         const record = records.find((webhook) => webhook.id === id); // without one it has just been deleted
-        return record ? [{ ...record, health, errorRate, attempts, pending, failed, lastSuccess, muted: record.disabled }] : [];
+        return record ? [{ ...record, health, errorRate, attempts, pending, failed, lastSuccess, failingSince, lastError, muted: record.disabled }] : [];
     }));
 }
 

@@ -123,6 +123,8 @@ interface WebhookLine {
     pending: number; // at most 10,000
     failed: number; // at most 10,000
     lastSuccess: string | null;
+    failingSince: string | null; // null if the last attempt succeeded
+    lastError: string | null;
 }
 
 /** What has become of a webhook's deliveries. */
@@ -134,6 +136,8 @@ interface Health {
     state: HealthState;
     attempts: number; // of the last 24 hours
     failedAttempts: number; // of those
+    failingSince: string | null; // null if the last attempt succeeded
+    lastError: string | null;
 }
 
 /** What a recovery is about. */

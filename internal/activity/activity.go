@@ -40,8 +40,8 @@ func (g *grain) seconds() int64 { return int64(g.length / time.Second) }
 // of returns the stored start of the row of a time, in UTC.
 func (g *grain) of(at time.Time) string { return at.UTC().Format(g.layout) }
 
-// in returns the stored start of the row of a stored minute.
-func (g *grain) in(minute string) string { return minute[:len(g.layout)] }
+// in returns the stored start of the row of a stored time or minute.
+func (g *grain) in(at string) string { return at[:len(g.layout)] }
 
 // Span is the period that a chart shows, in steps of equal length up to now.
 type Span struct {

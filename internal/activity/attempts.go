@@ -49,7 +49,7 @@ var attempts = source{
 const (
 	// uncountedAttemptsSQL returns attempts and their results. An attempt is the last one of a delivery that failed
 	// with that number of attempts. The webhook is NULL if the delivery has been deleted.
-	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 16), a.`durationMs`, a.`status` != 0, " +
+	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, a.`started`, a.`durationMs`, a.`status`, a.`error`, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` " +
 		"FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
@@ -62,36 +62,54 @@ const (
 // webhookRow is the stored start of a row and the id of a webhook.
 type webhookRow [2]string
 
-func gatherAttempts(
-	reader sqlite.Reader, after int64, limit int,
-) (found int, last int64, _ sqlite.WriteFunc, err error) {
-	attempts := map[webhookRow]*Attempts{}
-	err = sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
-		var minute string
+func gatherAttempts(reader sqlite.Reader, after int64, limit int) (*gathered, error) {
+	attempts, ends := map[webhookRow]*Attempts{}, map[string]*outcomes{}
+	var changes []change
+	all := &gathered{
+		store: func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
+			if statements, changes, err = storeFailures(tx, ends); err != nil {
+				return nil, err
+			}
+			counted, err := storeAttempts(tx, attempts)
+			return append(statements, counted...), err
+		},
+		stored: func(app core.App) {
+			for _, c := range changes {
+				c.log(app)
+			}
+		},
+	}
+	err := sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
+		var started, fault string
 		var webhook sql.NullString
 		var ms int64
-		var responded, delivered bool
+		var status int
+		var delivered bool
 		var failed sql.NullBool
-		if err := rows.Scan(&last, &webhook, &minute, &ms, &responded, &delivered, &failed); err != nil {
+		if err := rows.Scan(&all.last, &webhook, &started, &ms, &status, &fault, &delivered, &failed); err != nil {
 			return err
 		}
-		found++
+		all.found++
 		if !webhook.Valid {
 			return nil
 		}
 		for _, g := range grains {
-			of := webhookRow{g.in(minute), webhook.String}
+			of := webhookRow{g.in(started), webhook.String}
 			if attempts[of] == nil {
 				attempts[of] = &Attempts{}
 			}
 			attempts[of].add(delivered, failed.Bool)
-			if responded {
+			if status != 0 {
 				attempts[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
 			}
 		}
+		if ends[webhook.String] == nil {
+			ends[webhook.String] = &outcomes{}
+		}
+		ends[webhook.String].add(delivered, started, status, fault)
 		return nil
 	}, after, limit)
-	return found, last, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return storeAttempts(tx, attempts) }, err
+	return all, err
 }
 
 func (a *Attempts) add(delivered, failed bool) {

@@ -18,10 +18,16 @@ type source struct {
 	rowSQL  string
 	lastSQL string // id and time of the last row up to the rowid ?1
 
-	// gather reads up to limit rows after a rowid. It returns how many it found, the last rowid, and the write
-	// function that stores their counts.
-	gather func(reader sqlite.Reader, after int64, limit int) (found int, last int64, store sqlite.WriteFunc, err error)
-	limit  int // rows that are counted together
+	gather func(reader sqlite.Reader, after int64, limit int) (*gathered, error) // reads up to limit rows after a rowid
+	limit  int                                                                   // rows that are counted together
+}
+
+// gathered are rows that are counted together.
+type gathered struct {
+	found  int
+	last   int64              // rowid
+	store  sqlite.WriteFunc   // stores the counts
+	stored func(app core.App) // called once they are stored; may be nil
 }
 
 // cursor identifies the last row that was counted. Rowids may change, for example when a backup is restored.
@@ -59,11 +65,11 @@ func (s source) count(app core.App) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	found, last, store, err := s.gather(reader, row, s.limit)
-	if err != nil || found == 0 {
+	rows, err := s.gather(reader, row, s.limit)
+	if err != nil || rows.found == 0 {
 		return false, err
 	}
-	if err := after.read(reader, s.lastSQL, last); err != nil {
+	if err := after.read(reader, s.lastSQL, rows.last); err != nil {
 		return false, err
 	}
 	_, err = sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
@@ -71,8 +77,11 @@ func (s source) count(app core.App) (more bool, err error) {
 		if err := current.read(tx, cursorSQL, s.table); err != nil || current != before {
 			return nil, err // another process has counted these rows
 		}
-		statements, err := store(tx)
+		statements, err := rows.store(tx)
 		return append(statements, sqlite.Statement{Text: advanceSQL, Args: []any{after.id, after.time, s.table}}), err
 	})
-	return found == s.limit, err
+	if err == nil && rows.stored != nil {
+		rows.stored(app)
+	}
+	return rows.found == s.limit, err
 }

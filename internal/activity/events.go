@@ -25,13 +25,14 @@ const (
 		"FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
 )
 
-func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
+func gatherEvents(reader sqlite.Reader, after int64, limit int) (*gathered, error) {
 	var statements []sqlite.Statement
-	err = sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
+	all := &gathered{store: func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }}
+	err := sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
 		var minute, kind string
 		var n, row int64
 		err := rows.Scan(&minute, &kind, &n, &row)
-		found, last = found+int(n), max(last, row)
+		all.found, all.last = all.found+int(n), max(all.last, row)
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last
 		}
 		return nil
 	}, after, limit)
-	return found, last, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }, err
+	return all, err
 }
 
 // maxTenantEvents is how many events of a tenant are counted, the newest: the stored counts are not by tenant.

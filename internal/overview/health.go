@@ -35,13 +35,27 @@ func healthOf(disabled bool, a activity.Attempts) HealthState {
 		return Disabled
 	case a.Total() == 0:
 		return Idle
-	case failed*2 > a.Total() || a.Streak >= 10:
+	case failed*2 > a.Total() || a.Streak >= activity.FailingStreak:
 		return Failing
 	case failed*20 >= a.Total():
 		return Degraded
 	default:
 		return Healthy
 	}
+}
+
+// Trouble says since when all attempts of a webhook have failed, and why the last one did. Both are nil if its last
+// attempt succeeded.
+type Trouble struct {
+	FailingSince *string `json:"failingSince" db:"-"`
+	LastError    *string `json:"lastError" db:"-"` // at most 200 characters; nil also if it is unknown
+}
+
+func troubleOf(f activity.Failure) (trouble Trouble) {
+	if trouble.FailingSince = shown(f.Since); f.Reason != "" {
+		trouble.LastError = &f.Reason
+	}
+	return trouble
 }
 
 // Health is the health of a webhook.
@@ -55,6 +69,7 @@ type Health struct {
 	State          HealthState `json:"state"`
 	Attempts       int64       `json:"attempts"`       // in the last 24 hours
 	FailedAttempts int64       `json:"failedAttempts"` // of those
+	Trouble
 }
 
 // Webhooks returns the health of webhooks, in the order of their ids.
@@ -63,10 +78,16 @@ func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
 	if err != nil {
 		return nil, err
 	}
+	failures, err := activity.Failures(app, ids)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Health, 0, len(ids))
 	for _, id := range ids {
 		a := attempts[id]
-		health := Health{Webhook: id, Attempts: a.Total(), FailedAttempts: a.Retried + a.Failed}
+		health := Health{
+			Webhook: id, Attempts: a.Total(), FailedAttempts: a.Retried + a.Failed, Trouble: troubleOf(failures[id]),
+		}
 		disabled, err := app.CountRecords("webhooks", dbx.HashExp{"id": id, "disabled": true})
 		if err == nil {
 			health.State = healthOf(disabled > 0, a)

@@ -70,7 +70,9 @@ const (
 	// a check of the program fails: the name is that of the check, the detail is the reason
 	NotReady        ProblemKind = "not_ready"
 	WebhookDisabled ProblemKind = "webhook_disabled" // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"  // see Failing; the counts are of its attempts in the last 24 hours
+	// the counts are of its attempts in the last 24 hours; at is since when all fail, and the detail why the last one
+	// did: nil and "" if that succeeded
+	WebhookFailing ProblemKind = "webhook_failing"
 	// the count is the number of deliveries that failed in the last 24 hours, without pings
 	DeliveriesLost ProblemKind = "deliveries_failed"
 	KeyExpires     ProblemKind = "key_expires" // within two weeks, and it was not rotated
@@ -259,9 +261,32 @@ func (l *Landing) addFailing(app core.App, lines []WebhookLine, now time.Time) e
 		if err := nameTenants(app, problems); err != nil {
 			return err
 		}
+		if err := addReasons(app, problems); err != nil {
+			return err
+		}
 		l.add(problems, all)
 	}
 	return nil
+}
+
+// addReasons adds to the problems of failing webhooks since when all attempts have failed, and why the last one did.
+func addReasons(app core.App, problems []Problem) error {
+	var ids []string
+	for _, p := range problems {
+		if p.Kind == WebhookFailing {
+			ids = append(ids, p.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	failures, err := activity.Failures(app, ids)
+	for i := range problems {
+		if failure, fails := failures[problems[i].ID]; fails {
+			problems[i].Detail, problems[i].At = failure.Reason, shown(failure.Since)
+		}
+	}
+	return err
 }
 
 // nameTenants adds the names of the problems' tenants.

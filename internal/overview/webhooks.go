@@ -39,6 +39,7 @@ type WebhookLine struct {
 	Pending     int         `json:"pending" db:"-"`   // deliveries, at most 10,000
 	Failed      int         `json:"failed" db:"-"`    // deliveries, at most 10,000
 	LastSuccess *string     `json:"lastSuccess" db:"-"`
+	Trouble
 
 	FailedAttempts int64  `json:"-" db:"-"` // in the last 24 hours
 	LastAttempts   int64  `json:"-" db:"-"` // failed ones in that time that were the last of their deliveries
@@ -121,7 +122,7 @@ func ListWebhooks(app core.App, q WebhooksQuery, now time.Time) (*WebhooksPage, 
 	if order != orderByPending {
 		err = countDeliveries(app, page.Webhooks)
 	}
-	return page, errors.Join(err, addLastSuccess(app, page.Webhooks, now))
+	return page, errors.Join(err, addLastSuccess(app, page.Webhooks, now), addFailures(app, page.Webhooks))
 }
 
 func selectWebhooks(app core.App, q WebhooksQuery) (lines []WebhookLine, err error) {
@@ -193,4 +194,12 @@ func addLastSuccess(app core.App, lines []WebhookLine, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+func addFailures(app core.App, lines []WebhookLine) error {
+	failures, err := activity.Failures(app, idsOf(lines))
+	for i := range lines {
+		lines[i].Trouble = troubleOf(failures[lines[i].ID])
+	}
+	return err
 }

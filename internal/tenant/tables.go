@@ -64,6 +64,7 @@ var Tables = []Table{
 	{Name: "_noticeMails", Key: []string{"notice", "recipient"}, Owners: map[string]string{"notice": "_notices"}},
 	{Name: "_stored", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "_fanOutSince", Key: []string{"webhook"}, Owners: map[string]string{"webhook": "webhooks"}},
+	{Name: "_failingWebhooks", Key: []string{"webhook"}, Owners: map[string]string{"webhook": "webhooks"}},
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "audit_log", Deletion: Kept},
 }

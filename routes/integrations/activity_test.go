@@ -164,7 +164,7 @@ func TestOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "webhook_disabled Off Acme true gone 0 0 true\n" +
-		"webhook_failing https://example.com/failing Acme true  1 1 false\n" +
+		"webhook_failing https://example.com/failing Acme true 500 Internal Server Error 1 1 true\n" +
 		"deliveries_failed https://example.com/lost Acme true  1 0 false\n" +
 		"key_expires ends soon Acme true  0 0 true\n"
 	if got := problems(); got != want {

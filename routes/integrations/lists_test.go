@@ -113,6 +113,16 @@ func TestListWebhooks(t *testing.T) {
 	}
 
 	const path = "/api/integrations/webhooks?"
+	for name, want := range map[string]string{
+		"failing": "true 500 Internal Server Error", "streak": "true 500 Internal Server Error", "ended streak": "false <nil>", "idle": "false <nil>",
+	} {
+		for _, at := range []string{path + "sort=-name&limit=1&tenant=" + f.tenant + "&q=" + url.QueryEscape(name), "/api/integrations/webhooks/health?ids=" + ids[name]} {
+			line := admin.Do("GET", at, "").JSON()["data"].([]any)[0].(map[string]any)
+			if got := fmt.Sprint(line["failingSince"] != nil, " ", line["lastError"]); got != want {
+				t.Errorf("%s says of %s %s", at, name, got)
+			}
+		}
+	}
 	for query, want := range map[string]string{
 		"sort=-errorRate&limit=3":                       "disabled failing degraded true",
 		"sort=-pending&limit=1":                         "healthy true",

@@ -3321,6 +3321,10 @@ export interface components {
             failed: number;
             /** @description The minute in which the receiver last accepted a delivery, or the hour if that is long ago; `null` if it accepted none in 4 days. */
             lastSuccess: components["schemas"]["TimeOrNull"];
+            /** @description When the first of the attempts since the last success failed; `null` if the last attempt succeeded, whatever the health. */
+            failingSince: components["schemas"]["TimeOrNull"];
+            /** @description Why the last attempt failed; `null` if it succeeded or the reason is unknown. */
+            lastError: string | null;
         };
         /** @description The number of webhooks in each state. */
         WebhookTotals: {
@@ -3346,6 +3350,10 @@ export interface components {
             attempts: number;
             /** @description The number of those attempts that failed. Their share is the error rate. */
             failedAttempts: number;
+            /** @description When the first of the attempts since the last success failed; `null` if the last attempt succeeded, whatever the health. */
+            failingSince: components["schemas"]["TimeOrNull"];
+            /** @description Why the last attempt failed; `null` if it succeeded or the reason is unknown. */
+            lastError: string | null;
         };
         TenantCountsResponse: {
             data: components["schemas"]["TenantCounts"][];
@@ -4015,14 +4023,14 @@ export interface components {
             id: string;
             /** @description The record's name, or the failed check of `/readyz`. */
             name: string;
-            /** @description The cause, if known. */
+            /** @description The cause, if known. For `webhook_failing`, why the last attempt failed; empty if it succeeded. */
             detail: string;
             /** @description The tenant of the webhook or the key; `null` for the program itself. */
             tenant: {
                 id: string;
                 name: string;
             } | null;
-            /** @description Since when; for a key, when it expires. */
+            /** @description Since when; for a key, when it expires. For `webhook_failing`, since when all attempts have failed; `null` if the last one succeeded. */
             at: components["schemas"]["TimeOrNull"];
             /**
              * @description For `webhook_failing`, the attempts that failed in the last 24 hours. For `deliveries_failed`, the
