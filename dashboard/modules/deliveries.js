@@ -77,7 +77,7 @@ function webhookPage(route) {
                     { name: "Status", cell: ({ status }) => stateLabel(deliveryStates[status]) },
                     { name: "Last response", className: "integrations-grows", cell: lastAnswer },
                     { name: "Attempts", className: "integrations-number integrations-wide", cell: ({ attempts }) => String(attempts) },
-                    { name: "Next attempt", className: "integrations-roomy", cell: (delivery) => () => nextAttempt(delivery, data.webhook) },
+                    { name: "Next attempt", className: "integrations-roomy", cell: (delivery) => () => nextAttempt(delivery, data) },
                     { name: "Created", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],

@@ -11,15 +11,23 @@ function deliveryContact({ contact, contactName, count: alike, isOpen }) {
     return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
 }
 
+/** How late an attempt may be before it is no longer "now", in milliseconds. */
+const dueTime = 5_000;
+
 /**
  * When a pending delivery is attempted again.
  *
  * @param {Delivery} delivery
- * @param {Webhook | null} webhook
+ * @param {DeliveriesData} data
  */
-function nextAttempt({ status, nextAttempt: at }, webhook) {
+function nextAttempt({ status, nextAttempt: at }, { webhook, health }) {
     if (status === "pending" && webhook?.disabled) {
         return t.span({ className: "txt-hint" }, "once enabled");
+    }
+    if (status === "pending" && at && parseTime(at).getTime() < Math.max(clock.now, Date.now()) - dueTime) {
+        return health?.failingSince
+            ? t.span({ className: "txt-hint", title: "The endpoint fails, so it receives one attempt at a time, at most a minute apart." }, "paused")
+            : t.span({ className: "txt-hint" }, "due");
     }
     return timeAgo(status === "pending" ? at : "", "–");
 }
