@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,4 +254,54 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.sees("Request that was not sent (formatted for reading)")
 	b.sees("Not sent Attempt 1")
 	b.look("delivery-blocked")
+}
+
+// Pages say why and since when an endpoint fails, that a pending delivery is paused, and that an endpoint works again.
+// The overview lists the latest notices.
+func TestBrowserFailing(t *testing.T) {
+	t.Parallel()
+	i, tenant, key := newKey(t)
+	s := i.serve("--allowPrivateWebhooks")
+	down := newReceiver(t)
+	webhook := i.one("webhook", "create", tenant, down.URL, "--name", "Billing", "--allowPrivateWebhooks")
+	var works atomic.Bool
+	down.set(str(t, webhook, "secret"), func(w http.ResponseWriter, _ *http.Request) {
+		if !works.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	gone := newReceiver(t)
+	gone.set(str(t, i.one("webhook", "create", tenant, gone.URL, "--name", "Shop"), "secret"),
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	c := s.client(key)
+	for n := range 4 {
+		c.expect(http.StatusCreated, http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Ada %d"}`, n))
+	}
+	id := str(t, webhook, "id")
+	b := s.newBrowser().signIn(s)
+	b.integrations("/webhooks", "Webhooks")
+	b.sees("503 Service Unavailable since")
+	b.look("webhooks-failing")
+	listed := i.many("webhook", "list")
+	if listed[0]["lastError"] != "503 Service Unavailable" || listed[0]["failingSince"] == nil {
+		t.Errorf("the command lists %v", listed)
+	}
+	b.webhook(dashboardPages, id)
+	b.sees("503 Service Unavailable · all attempts failed since")
+	b.sees("paused")
+	b.look("webhook-failing")
+	b.integrations("", "Overview")
+	b.matches("attempts? failed in the last 24 hours; all since .*: 503 Service Unavailable")
+	b.matches("Latest notices.* Webhook Shop to 127.0.0.1:[0-9]+ was disabled")
+	b.sees("No recipients")
+	b.look("overview-notices")
+
+	works.Store(true)
+	i.must("event", "redeliver", down.await(t, "an attempt", atLeast(1))[0].ID)
+	b.sees("; the last one succeeded")
+	b.integrations("/webhooks", "Webhooks")
+	b.sees("Last attempt succeeded")
+	b.webhook(dashboardPages, id)
+	b.sees("The last attempt succeeded. The webhook still counts as failing")
+	b.look("webhook-repaired")
 }

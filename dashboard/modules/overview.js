@@ -34,8 +34,39 @@ function overviewPage() {
                     data: steps(({ calls, refused }) => [calls - refused, refused]),
                 }),
             ),
+            () => (data.overview?.notices.length ? latestNotices(data.overview.notices) : null),
         ],
     });
+}
+
+/**
+ * The latest notices, and what became of their emails.
+ *
+ * @param {Notice[]} rows
+ */
+function latestNotices(rows) {
+    return t.section(
+        { ariaLabel: "Latest notices" },
+        t.h2({ className: "integrations-subtitle" }, "Latest notices"),
+        table({
+            label: "Latest notices",
+            data: { rows },
+            empty: () => null,
+            columns: [
+                { name: "Notice", className: "integrations-grows", cell: ({ title, detail }) => t.div({ className: "integrations-named" }, t.strong(null, middleCut(title)), t.span({ className: "txt-hint integrations-ellipsis", title: detail }, detail)) },
+                { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: ({ tenant }) => (tenant ? middleCut(tenant.name) : t.span({ className: "txt-hint" }, "–")) },
+                { name: "State", cell: ({ lasts }) => (lasts ? t.span({ className: "label warning" }, "Lasts") : t.span({ className: "txt-hint" }, "–")) },
+                { name: "Emails", className: "integrations-roomy", cell: ({ emails }) => noticeEmails(emails) },
+                { name: "Time", cell: ({ created }) => timeAgo(created) },
+            ],
+        }),
+    );
+}
+
+/** @param {Notice["emails"]} emails */
+function noticeEmails({ sent, waiting, givenUp }) {
+    const parts = [[sent, "sent"], [waiting, "waiting"], [givenUp, "given up"]].filter(([number]) => number);
+    return parts.length ? parts.map(([number, state]) => `${number} ${state}`).join(", ") : "No recipients";
 }
 
 /**

@@ -175,6 +175,18 @@ interface Problem {
     of: number;
 }
 
+/** A notice, with the numbers of its recipients by what became of their emails. */
+interface Notice {
+    id: string;
+    kind: string;
+    tenant: { id: string, name: string } | null;
+    title: string;
+    detail: string;
+    created: string;
+    lasts: boolean;
+    emails: { sent: number, waiting: number, givenUp: number };
+}
+
 interface Overview {
     steps: OverviewStep[];
     contacts: number;
@@ -184,6 +196,7 @@ interface Overview {
     problems: Problem[];
     counts: Partial<Record<Problem["kind"], number>>; // of all, also of those that are not listed
     more: boolean;
+    notices: Notice[]; // the latest
     nats?: boolean; // whether webhooks may publish to NATS; for superusers
 }
 

@@ -14,6 +14,7 @@ import (
 	"contactbase/internal/activity"
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
+	"contactbase/internal/notice"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -28,6 +29,7 @@ type Landing struct {
 	Problems      []Problem           `json:"problems"`       // the first 20 of each kind
 	Counts        map[ProblemKind]int `json:"counts"`         // of all problems
 	More          bool                `json:"more"`           // whether there are more problems than listed
+	Notices       []notice.Written    `json:"notices"`        // the latest
 	NATS          *bool               `json:"nats,omitempty"` // whether webhooks may publish to NATS; nil for members
 }
 
@@ -79,7 +81,8 @@ const (
 )
 
 const (
-	maxProblems = 20                  // of each kind
+	maxProblems = 20 // of each kind
+	maxNotices  = 10
 	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
@@ -111,6 +114,9 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 		})
 	}
 	if landing.Contacts, err = countContacts(app, tenantID); err != nil {
+		return nil, err
+	}
+	if landing.Notices, err = notice.Latest(app, tenantID, maxNotices); err != nil {
 		return nil, err
 	}
 	lines, err := selectWebhooks(app, WebhooksQuery{Tenant: tenantID})

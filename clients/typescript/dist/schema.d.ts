@@ -3991,6 +3991,8 @@ export interface components {
             problems: components["schemas"]["Problem"][];
             /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
+            /** @description The 10 latest notices, newest first. Members see those of their tenant, superusers all. */
+            notices: components["schemas"]["Notice"][];
             /** @description Whether the server runs with `--nats`, so that webhooks may publish to NATS. Only for superusers. */
             nats?: boolean;
         };
@@ -4013,6 +4015,29 @@ export interface components {
             calls: number;
             /** @description Requests with a status of 400 or more. */
             refused: number;
+        };
+        /** @description A notice, and what became of its emails. */
+        Notice: {
+            id: string;
+            /** @enum {string} */
+            kind: "webhook.failing" | "webhook.recovered" | "webhook.disabled" | "key.expiring" | "replica.behind" | "disk.low" | "backup.failed";
+            /** @description The tenant of the webhook or the key; `null` for the program itself. */
+            tenant: {
+                id: string;
+                name: string;
+            } | null;
+            title: string;
+            /** @description The cause, or what to do. */
+            detail: string;
+            created: components["schemas"]["Time"];
+            /** @description Whether the condition has not ended yet. */
+            lasts: boolean;
+            /** @description How many recipients got an email, wait for one, or will get none because sending failed for three days. */
+            emails: {
+                sent: number;
+                waiting: number;
+                givenUp: number;
+            };
         };
         /** @description A current problem. */
         Problem: {

@@ -113,6 +113,7 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewWebhookCommand(acting, a.Deliveries, a.Sender, c.reach()),
 		cmd.NewDeliveryCommand(acting, a.Deliveries),
 		cmd.NewEventCommand(acting, a.Deliveries),
+		cmd.NewNoticeCommand(acting),
 		cmd.NewInboundCommand(acting, a.Deliveries),
 		cmd.NewContactCommand(acting),
 		cmd.NewListenCommand(c.localSender()),
