@@ -9,10 +9,10 @@ import (
 // where it was served, and what was before.
 var asides = wordSet("owner host hostess organizer organiser assignee assigned agent operator seller merchant vendor " +
 	"supplier staff employee creator manager admin administrator rep representative salesperson consultant advisor " +
-	"adviser technician driver doctor provider practitioner trainer instructor teacher coach boss supervisor spouse " +
-	"partner parent guardian mother father child emergency referrer referee inviter friend colleague nominee beneficiary " +
-	"store shop location venue branch clinic restaurant cc bcc old previous before prior former original setting config " +
-	"support bot actor teammate")
+	"adviser technician driver doctor provider practitioner trainer instructor teacher coach boss supervisor " +
+	"spouse partner parent guardian mother father child emergency referrer referee inviter friend colleague " +
+	"nominee beneficiary store shop location venue branch clinic restaurant cc bcc old previous before prior " +
+	"former original setting config support bot actor teammate")
 
 // servants are what the people beside a contact have done, as in "created by".
 var servants = wordSet("created updated modified edited changed deleted invited referred handled approved owned " +

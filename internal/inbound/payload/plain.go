@@ -154,54 +154,59 @@ func isAction(name string) bool {
 	return len(name) >= len(fieldAction) && len(name) <= 2*len(fieldAction) && names.Fold(name) == fieldAction
 }
 
-// take returns the first text of a field's names, and whether one of them was sent.
+// take returns the first text of a field's names, and whether one of them was sent. A name that may be the number of an
+// order counts only if there is no other.
 func (r *plainReading) take(field string) (value any, sent bool) {
-	var numbered any // a name that may be the number of an order
+	var numbered any
 	for _, name := range r.called[field] {
-		r.used[name] = true
-		text, wrong := valueOf(field, r.primary(name))
-		if field == FieldPhone {
-			if text = withoutChat(text); names.IsUniversal(name) {
-				text = universal(text)
-			}
-		}
-		list, _ := r.obj[name].([]any)
-		isExact := isField(field) && names.Fold(name) == names.Fold(field)
-		if isBlank(r.obj[name]) {
-			continue
-		}
-		if isExact && !contact.IsOptional(field) && (wrong != nil || len(list) > 1) {
-			_, wrong = scalar(r.obj[name])
-			r.fail(wrong, field)
+		found, isSent := r.valueAt(field, name)
+		if r.Err != nil {
 			return nil, false
 		}
-		if wrong != nil {
-			r.dropped = append(r.dropped, name)
-			continue
-		}
-		if _, isObject := r.obj[name].(map[string]any); isObject && text == nil {
-			continue // an optional part of a form, left empty
-		}
-		if isNoValue(text) || field == fieldName && isOrder(text) {
-			r.lose(field, text)
-			continue
-		}
-		sent = true
-		if s, _ := text.(string); field == fieldName && value == nil && s != "" && isNumbered(s) {
-			numbered = cmp.Or(numbered, text)
-			continue
-		}
-		if value == nil {
-			value = text
+		sent = sent || isSent
+		text, _ := found.(string)
+		switch list, _ := r.obj[name].([]any); {
+		case found == nil, value != nil:
+		case field == fieldName && isNumbered(text):
+			numbered = cmp.Or(numbered, found)
+		default:
+			value = found
 			if len(list) > 1 {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("only one of %d values is read: %s", len(list), some([]string{name})))
+				r.warn(fmt.Sprintf("only one of %d values is read: %s", len(list), some([]string{name})))
 			}
 		}
 	}
-	if value == nil {
-		value = numbered
+	return cmp.Or(value, numbered), sent
+}
+
+// valueAt returns the text that a name of a field has, and whether it was sent.
+func (r *plainReading) valueAt(field, name string) (value any, sent bool) {
+	r.used[name] = true
+	if isBlank(r.obj[name]) {
+		return nil, false
 	}
-	return value, sent
+	text, wrong := valueOf(field, r.primary(name))
+	if field == FieldPhone {
+		if text = withoutChat(text); names.IsUniversal(name) {
+			text = universal(text)
+		}
+	}
+	list, _ := r.obj[name].([]any)
+	isExact := isField(field) && names.Fold(name) == names.Fold(field)
+	_, isObject := r.obj[name].(map[string]any)
+	switch {
+	case isExact && !contact.IsOptional(field) && (wrong != nil || len(list) > 1):
+		_, wrong = scalar(r.obj[name])
+		r.fail(wrong, field)
+	case wrong != nil:
+		r.dropped = append(r.dropped, name)
+	case isObject && text == nil: // an optional part of a form, left empty
+	case isNoValue(text) || field == fieldName && isOrder(text):
+		r.lose(field, text)
+	default:
+		return text, true
+	}
+	return nil, false
 }
 
 // primary returns the value of a property, or of a list the element whose ID another property names, as in

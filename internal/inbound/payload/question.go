@@ -38,40 +38,47 @@ type question struct {
 	isNamed    bool // it is a question even without one
 }
 
+// ranked is the value of the property whose name counts first.
+type ranked struct {
+	rank  int // 0 for none
+	key   string
+	value any
+}
+
+func (best *ranked) offer(rank int, key string, value any) {
+	if rank > 0 && (best.rank == 0 || rank < best.rank || rank == best.rank && key < best.key) {
+		*best = ranked{rank, key, value}
+	}
+}
+
 // questionOf reads an element of a form. Of several properties for one, that with the first name counts.
 func questionOf(v any) (q question) {
-	obj, _ := v.(map[string]any)
-	var labelRank, valueRank int
-	var labelKey, valueKey, text string
-	isFirst := func(rank, best int, key, bestKey string) bool {
-		return rank > 0 && (best == 0 || rank < best || rank == best && key < bestKey)
-	}
-	for key, value := range obj {
+	var label, answer ranked
+	text := ""
+	for key, value := range objectIn(v) {
 		if len(key) > longestPart {
 			continue
 		}
 		folded := names.Fold(key)
-		if rank := answerNames[folded]; rank > 0 && folded != "text" {
-			q.isAnswered = true
-			if value != nil && isFirst(rank, valueRank, key, valueKey) {
-				q.value, valueRank, valueKey = value, rank, key
-			}
-		}
 		if folded == "text" {
 			text, _ = value.(string)
+			continue
 		}
-		if rank := labelNames[folded]; rank > 0 && folded != "text" {
-			q.hasLabel, q.isNamed = true, q.isNamed || named[folded]
-			if label := labelIn(value); label != "" && isFirst(rank, labelRank, key, labelKey) {
-				q.label, labelRank, labelKey = label, rank, key
-			}
+		q.isAnswered = q.isAnswered || answerNames[folded] > 0
+		if value != nil {
+			answer.offer(answerNames[folded], key, value)
+		}
+		q.hasLabel, q.isNamed = q.hasLabel || labelNames[folded] > 0, q.isNamed || named[folded]
+		if labelNames[folded] > 0 && labelIn(value) != "" {
+			label.offer(labelNames[folded], key, labelIn(value))
 		}
 	}
+	q.label, q.value = firstText(label.value), answer.value
 	switch {
 	case text == "":
 	case !q.isAnswered:
 		q.isAnswered, q.value = true, text
-	case labelRank == 0 || labelRank > labelNames["text"]:
+	case label.rank == 0 || label.rank > labelNames["text"]:
 		q.hasLabel, q.label = true, text
 	}
 	return q
