@@ -27,7 +27,7 @@ import (
 
 // Program is the command line over PocketBase, before the command runs.
 type Program struct {
-	Base   *pocketbase.PocketBase
+	Base   *pocketbase.PocketBase // as extensions receive it
 	args   []string
 	config *config
 	serve  *cobra.Command
@@ -88,8 +88,9 @@ func New(version string, public fs.FS, args []string) (*Program, error) {
 	a.BindWorkers()
 	recordServed(a, serve.PersistentFlags())
 	addCommands(pb.RootCmd, serve, a, config, copied)
-	pb.App = extension.Record(pb.App) // all of our own hooks are bound
-	return &Program{pb, args, config, serve, a, copied}, nil
+	extended := *pb // our own writes name their tenants, and those of an extension have none
+	extended.App = extension.Record(pb.App)
+	return &Program{&extended, args, config, serve, a, copied}, nil
 }
 
 // Execute runs the command that the arguments name.

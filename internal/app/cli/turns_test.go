@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"embed"
+	"testing"
+
+	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// The program's own transactions do not go through the app that extensions receive, whose transactions belong to no
+// tenant: tenants would not take turns.
+func TestOwnTransactionsHaveTheirTenants(t *testing.T) {
+	t.Parallel()
+	program, err := New("dev", embed.FS{}, []string{"serve", "--dir", t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, ok := program.app.App.(*pocketbase.PocketBase)
+	if !ok {
+		t.Fatalf("the program works with a %T", program.app.App)
+	}
+	isRecorded := func(app core.App) bool {
+		_, ok := app.(interface{ Unwrap() core.App })
+		return ok
+	}
+	if isRecorded(own.App) || !isRecorded(program.Base.App) {
+		t.Error("the program works with the app of extensions, or extensions with that of the program")
+	}
+}
