@@ -20,7 +20,9 @@ const (
 
 	throttledChunkTime = chunkTime / 3
 
-	maxPortion = 16 // rows that a chunk processes between two looks at the clock
+	// maxPortion is how many rows a chunk processes between two looks at the clock. The rows may have a megabyte each,
+	// which takes about a millisecond to delete, behind rows that were small.
+	maxPortion = 4
 )
 
 // Chunk processes up to limit rows in a transaction, and returns how many it found.

@@ -328,8 +328,11 @@ func TestChunksEndByTime(t *testing.T) {
 		cost    func(row int) time.Duration
 		longest time.Duration
 	}{
-		"equal rows":     {func(int) time.Duration { return 100 * time.Microsecond }, chunkTime + maxPortion*100*time.Microsecond},
-		"rows of 4 ms":   {func(int) time.Duration { return 4 * time.Millisecond }, chunkTime + 4*time.Millisecond},
+		"equal rows":   {func(int) time.Duration { return 100 * time.Microsecond }, chunkTime + maxPortion*100*time.Microsecond},
+		"rows of 4 ms": {func(int) time.Duration { return 4 * time.Millisecond }, chunkTime + 4*time.Millisecond},
+		"large rows behind small ones": {func(row int) time.Duration {
+			return map[bool]time.Duration{false: 10 * time.Microsecond, true: time.Millisecond}[row >= 5_000]
+		}, chunkTime + 4*time.Millisecond},
 		"only slow rows": {func(int) time.Duration { return 400 * time.Millisecond }, 400 * time.Millisecond},
 		"some slow rows": {func(row int) time.Duration { // all of a portion may be slow
 			return map[bool]time.Duration{false: 10 * time.Microsecond, true: 20 * time.Millisecond}[row >= 5_000]
