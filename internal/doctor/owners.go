@@ -37,6 +37,8 @@ var furtherOwnerships = []ownership{
 	{table: "_keptCalls", column: "key", owner: "api_keys", shared: true},            // or of no key
 	{table: "tenant_members", column: "key", owner: "api_keys", shared: true},        // or of no link that a key made
 	{table: "_moves", column: "tenant", owner: "tenants", where: "state = 'frozen'"}, // one that arrives is not there yet
+	{table: "_knownAddresses", column: "account", owner: "tenant_members",
+		where: "account NOT IN (SELECT id FROM _superusers)"},
 	{table: "_externalAuths", column: "recordRef", owner: "tenant_members", where: ofMembers},
 	{table: "_mfas", column: "recordRef", owner: "tenant_members", where: ofMembers},
 	{table: "_otps", column: "recordRef", owner: "tenant_members", where: ofMembers},

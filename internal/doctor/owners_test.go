@@ -45,7 +45,7 @@ var ownerless = map[string]string{
 // owning are the names of columns with an owner's id.
 var owning = []string{
 	"tenant", "contact", "person", "webhook", "event", "delivery", "inbound", "request", "inboundRequest", "import",
-	"notice", "key", "member",
+	"notice", "key", "member", "account",
 	"record", "recordRef", "of",
 }
 
