@@ -49,17 +49,33 @@ func pruneSQL(table, condition string) string {
 			"CROSS JOIN {table} r ON r.`import` = j.`value` WHERE i.`id` IS NULL OR {condition} LIMIT ?2)")
 }
 
+// isOld is the condition that an import has ended before ?1, or that nobody has stored its rows since ?2.
+const isOld = "(`updated` < ?1 AND `status` NOT IN ('checking', 'running', 'undoing') " +
+	"OR `updated` < ?2 AND `status` = 'storing')"
+
+const (
+	findOldSQL   = "SELECT `id` FROM `_imports` WHERE `id` > ?3 AND " + isOld + " ORDER BY `id` LIMIT ?4"
+	deleteOldSQL = "DELETE FROM `_imports` WHERE `id` IN (SELECT i.`id` FROM json_each(?3) j " +
+		"CROSS JOIN `_imports` i ON i.`id` = j.`value` WHERE " + isOld + " LIMIT ?4)"
+)
+
 // Prune deletes imports that have not changed since before and are not running, and what is not needed any more of
 // others. It works in chunks, and stops between two of them when ctx ends.
 func Prune(ctx context.Context, app core.App, before time.Time) error {
-	_, err := sqlite.Exec(app,
-		"DELETE FROM `_imports` WHERE `updated` < ? AND `status` NOT IN ('checking', 'running', 'undoing') "+
-			"OR `updated` < ? AND `status` = 'storing'",
-		stamp.Stored(before), stamp.Stored(time.Now().Add(-storeTimeout)))
-	if err != nil {
-		return fmt.Errorf("pruning imports: %w", err)
+	ended, stored := stamp.Stored(before), stamp.Stored(time.Now().Add(-storeTimeout))
+	for last := ""; ; {
+		ids, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), findOldSQL, ended, stored, last, maxPruned)
+		if err == nil && len(ids) > 0 {
+			last = ids[len(ids)-1]
+			err = sqlite.DeleteInChunks(ctx, app, deleteOldSQL, ended, stored, sqlite.List(ids))
+		}
+		if err != nil {
+			return fmt.Errorf("pruning imports: %w", err)
+		}
+		if len(ids) < maxPruned {
+			return deleteUnneeded(ctx, app)
+		}
 	}
-	return deleteUnneeded(ctx, app)
 }
 
 // deleteUnneeded deletes the rows of imports that were cancelled, what ended ones have kept of the contacts that they
