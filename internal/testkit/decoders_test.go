@@ -39,8 +39,11 @@ var (
 var decoders = map[string]string{
 	"TestHostileCSV": `
 		internal/contact/sheet.NewReader internal/contact/sheet.Known internal/charset.Guess
-		internal/charset.Named internal/charset.mixed.Transform internal/charset.Survey.Result internal/charset.Survey.Read internal/charset.Result.NewReader internal/charset.Result.Text internal/charset.UTF16
+		internal/charset.mixed.Transform internal/charset.Survey.Result internal/charset.Survey.Read internal/charset.Result.NewReader internal/charset.Result.Text internal/charset.UTF16
 		internal/contact/sheet.Cut internal/contact/sheet.Trim internal/contact/sheet.Pad
+	`,
+	"TestHostileLabels": `
+		internal/charset.IsUTF8 internal/charset.Named
 	`,
 	"TestHostileWorkbooks": `
 		internal/xlsx.Open
@@ -97,7 +100,7 @@ var decoders = map[string]string{
 		internal/body.Body.ParseForm
 	`,
 	"a header or the line of a request, of which net/http reads at most 1 MiB": `
-		internal/charset.IsUTF8 internal/health.ServeLive internal/health.Monitor.ServeReady
+		internal/health.ServeLive internal/health.Monitor.ServeReady
 		internal/address.Base internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
 	`,
 	"what this program has written": `

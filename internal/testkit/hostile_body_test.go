@@ -14,6 +14,7 @@ import (
 
 	"filippo.io/age"
 
+	"contactbase/internal/charset"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
@@ -141,6 +142,17 @@ func TestHostilePayloads(t *testing.T) {
 			_, _ = inbound.Read(app, webhook, contentType, input)
 		})
 	}
+}
+
+// Reading the name of an encoding is linear.
+func TestHostileLabels(t *testing.T) {
+	linear(t, map[string]generator{
+		"a word": repeat("", "x", ""), "dashes": repeat("utf", "-", "8"), "spaces": repeat("", " ", "utf8"),
+		"capitals": repeat("", "\u0130", ""),
+	}, func(_ *testing.T, input []byte) {
+		charset.IsUTF8(string(input))
+		charset.Named(string(input))
+	})
 }
 
 // What is stored of a body is found in linear time, and shown in a time that its text limits.

@@ -52,12 +52,37 @@ var (
 // run matters, so the test must not be parallel.
 func Linear(t testing.TB, generate func(n int) []byte, run func([]byte)) {
 	t.Helper()
+	inputs := map[int][]byte{}
+	linear(t, 0, func(n int) (func(), int) {
+		if inputs[n] == nil {
+			inputs[n] = generate(n)
+		}
+		return func() { run(inputs[n]) }, len(inputs[n])
+	})
+}
+
+// LinearJob is Linear for work that uses up its rows, n of them or more. prepare makes the rows, which is not measured,
+// and returns the work.
+func LinearJob(t testing.TB, n int, prepare func(n int) (run func())) {
+	t.Helper()
+	linear(t, n, func(n int) (func(), int) { return prepare(n), 0 })
+}
+
+// preparation returns work with n parts, and the size of its input in bytes.
+type preparation func(n int) (run func(), size int)
+
+// linear is Linear from n parts on, 0 for as many as take some milliseconds.
+func linear(t testing.TB, n int, prepare preparation) {
+	t.Helper()
 	t.Setenv("CONTACTBASE_TEST_LINEAR", "1") // for its panic in a parallel test, or in one that has a parallel parent
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(maxHeap))
-	wrong, n := "", enough(generate, run)
+	if n == 0 {
+		n = enough(prepare)
+	}
+	wrong := ""
 	for range maxSizes {
-		if wrong = growth(n, generate, run); wrong == "" {
+		if wrong = growth(n, prepare); wrong == "" {
 			return
 		}
 		n *= 2
@@ -66,20 +91,16 @@ func Linear(t testing.TB, generate func(n int) []byte, run func([]byte)) {
 }
 
 // growth returns what costs too much at n, 2n or 4n parts, "" for nothing.
-func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string) {
-	inputs := [...][]byte{generate(n), generate(2 * n), generate(4 * n)}
-	beside := free
-	if len(inputs[0]) >= maxMeasured {
-		beside[0] = freeOfLarge
-	}
-	least, minRounds := [len(inputs)]work{}, testenv.Count(2, 3)
+func growth(n int, prepare preparation) (wrong string) {
+	least, sizes, minRounds := [3]work{}, [3]int{}, testenv.Count(2, 3)
 	for round := range maxRounds {
 		runtime.GC()
 		wrong = ""
-		for i := 0; i < len(inputs) && wrong == ""; i++ {
-			least[i] = least[i].least(workOf(run, inputs[i]))
+		for i := 0; i < len(least) && wrong == ""; i++ {
+			run, size := prepare(n << i)
+			sizes[i], least[i] = size, least[i].least(workOf(run))
 			if i > 0 {
-				wrong = excess(least[i-1], least[i], beside)
+				wrong = excess(least[i-1], least[i], beside(sizes[0]))
 			}
 		}
 		if wrong == "" && round+1 >= minRounds {
@@ -87,18 +108,27 @@ func growth(n int, generate func(n int) []byte, run func([]byte)) (wrong string)
 		}
 	}
 	return fmt.Sprintf("with %d, %d and %d parts, which are %d, %d and %d bytes, twice as many take %s",
-		n, 2*n, 4*n, len(inputs[0]), len(inputs[1]), len(inputs[2]), wrong)
+		n, 2*n, 4*n, sizes[0], sizes[1], sizes[2], wrong)
 }
 
-// enough returns a number of parts for which run takes some milliseconds.
-func enough(generate func(n int) []byte, run func([]byte)) (n int) {
+// beside returns what an input of twice the size may cost beside its share.
+func beside(size int) work {
+	free := free
+	if size >= maxMeasured {
+		free[0] = freeOfLarge
+	}
+	return free
+}
+
+// enough returns a number of parts that take some milliseconds.
+func enough(prepare preparation) (n int) {
 	seconds := float64(testenv.Count(4, 8)) / 1000
 	for n = 16; n < maxMeasured; n *= 2 {
-		input := generate(n)
-		if len(input) >= maxMeasured {
+		run, size := prepare(n)
+		if size >= maxMeasured {
 			break
 		}
-		if first, again := workOf(run, input), workOf(run, input); min(first[0], again[0]) >= seconds {
+		if first, again := workOf(run), workOf(run); min(first[0], again[0]) >= seconds {
 			break
 		}
 	}
@@ -106,11 +136,11 @@ func enough(generate func(n int) []byte, run func([]byte)) (n int) {
 }
 
 // workOf returns what run costs.
-func workOf(run func([]byte), input []byte) work {
+func workOf(run func()) work {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	begin := measure.ProcessorTime()
-	run(input)
+	run()
 	used := measure.ProcessorTime() - begin
 	runtime.ReadMemStats(&after)
 	return work{used.Seconds(), float64(after.TotalAlloc - before.TotalAlloc), float64(after.Mallocs - before.Mallocs)}

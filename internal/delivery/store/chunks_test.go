@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// However many attempts a delivery has, because somebody sends it again and again, a chunk deletes or redacts a
+// However many attempts a delivery has, because somebody sends it again and again, a chunk deletes a
 // limited number, and the job comes to its end.
 func TestChunksOfManyAttempts(t *testing.T) {
 	t.Parallel()
@@ -37,10 +37,6 @@ func TestChunksOfManyAttempts(t *testing.T) {
 					return store.DeleteDeliveries(tx, webhook, limit)
 				})
 			},
-		},
-		"erase": {
-			func(tx core.App, _, _ string) (int, error) { return store.EraseSome(tx, "ada", 16) },
-			func(app core.App, _ string) error { return store.New(app).EraseContacts(t.Context(), []string{"ada"}) },
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

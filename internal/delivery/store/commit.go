@@ -179,7 +179,7 @@ func redactFinished(tx sqlite.Reader, done []delivery.Result) ([]sqlite.Statemen
 		}
 	}
 	return []sqlite.Statement{
-		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", sqlite.List(events)),
+		redactEvents(events),
 		statement(redactAttemptsSQL+"(SELECT value FROM json_each(?1))", sqlite.List(deliveries)),
 	}, nil
 }

@@ -36,19 +36,31 @@ WHERE contact != '' AND NOT ` + isErased("payload") + `
 const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
 WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 
-// redactSomeSQL redacts up to ?2 attempts of the finished deliveries of the events ?1.
-const redactSomeSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
-WHERE rowid IN (SELECT a.rowid FROM json_each(?1) j
-	CROSS JOIN deliveries d ON d.event = j.value AND d.status != 'pending'
-	CROSS JOIN delivery_attempts a ON a.delivery = d.id AND (a.responseBody != '' OR a.responseHeaders != '{}') LIMIT ?2)`
+// finishedOfSQL lists the finished deliveries of the events ?1.
+const finishedOfSQL = `(SELECT id FROM deliveries
+WHERE event IN (SELECT value FROM json_each(?1)) AND status != 'pending')`
+
+const (
+	// contactAttemptsSQL lists up to ?2 attempts to redact of the finished deliveries of events of the contacts ?1.
+	contactAttemptsSQL = `SELECT a.id FROM json_each(?1) j CROSS JOIN events e ON e.contact = j.value
+CROSS JOIN deliveries d ON d.event = e.id AND d.status != 'pending'
+CROSS JOIN delivery_attempts a ON a.delivery = d.id AND (a.responseBody != '' OR a.responseHeaders != '{}') LIMIT ?2`
+
+	// redactSomeSQL redacts the attempts ?1.
+	redactSomeSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
+WHERE id IN (SELECT value FROM json_each(?1))`
+
+	attemptsPage = 10_000
+)
 
 // erasedContactsSQL returns the contacts in ?1 that do not exist.
 const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
-// contactEventsSQL lists the first ?3 events of the contacts ?1 after the row ?2.
-const contactEventsSQL = `SELECT rowid, id FROM events
-WHERE contact IN (SELECT value FROM json_each(?1)) AND rowid > ?2 ORDER BY rowid LIMIT ?3`
+// contactEventsSQL lists the first ?3 events of the contacts ?1, one contact after the other, with the contacts'
+// indexes: of the first one, those after the row ?2.
+const contactEventsSQL = `SELECT j.key, e.rowid, e.id FROM json_each(?1) j
+CROSS JOIN events e ON e.contact = j.value AND e.rowid > iif(j.key = 0, ?2, 0) LIMIT ?3`
 
 // fullyFannedOutSQL returns the indexes of those of the contacts ?1 whose events have all their deliveries.
 var fullyFannedOutSQL = `SELECT j.key FROM json_each(?1) j
@@ -67,44 +79,60 @@ func (s *Store) FullyFannedOut(contacts []string) ([]int, error) {
 // included, and the responses to their deliveries, if they were delivered or have failed. A pending delivery is
 // redacted when it ends; events that are not fanned out yet are not redacted.
 func (s *Store) EraseContacts(ctx context.Context, ids []string) error {
-	contacts, last := sqlite.List(ids), int64(0)
-	err := sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (found int, err error) {
-		found, last, err = eraseSome(tx, contacts, last, limit)
-		return found, err
-	})
+	err := s.eraseEvents(ctx, ids)
+	if err == nil {
+		err = s.eraseAttempts(ctx, ids)
+	}
 	if err != nil {
-		return fmt.Errorf("redacting the deliveries of %d contacts: %w", len(ids), err)
+		return fmt.Errorf("redacting the deliveries of deleted contacts: %w", err)
 	}
 	return nil
 }
 
-func eraseSome(tx core.App, contacts string, after int64, limit int) (found int, last int64, err error) {
-	var events []string
-	last = after
-	err = sqlite.Each(sqlite.ReaderOf(tx), contactEventsSQL, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&last, &id)
-		events = append(events, id)
-		return err
-	}, contacts, after, limit)
-	if err != nil || len(events) == 0 {
-		return 0, last, err
-	}
-	done, err := redactEvents(tx, events)
-	if !done {
-		return limit, after, err // so that there is another chunk
-	}
-	return len(events), last, err
+func (s *Store) eraseEvents(ctx context.Context, contacts []string) error {
+	last := int64(0) // row of the first contact
+	return sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
+		var events []string
+		contact, row := 0, last
+		err := sqlite.Each(sqlite.ReaderOf(tx), contactEventsSQL, func(rows *sql.Rows) error {
+			id := ""
+			err := rows.Scan(&contact, &row, &id)
+			events = append(events, id)
+			return err
+		}, sqlite.List(contacts), last, limit)
+		if err == nil && len(events) > 0 {
+			contacts, last = contacts[contact:], row
+			_, err = sqlite.Run(tx, []sqlite.Statement{redactEvents(events)})
+		}
+		return len(events), err
+	})
 }
 
-// redactEvents redacts events, and the attempts of their finished deliveries. It is not done if these are too many for
-// one chunk.
-func redactEvents(tx core.App, events []string) (done bool, err error) {
-	encoded := sqlite.List(events)
-	if _, err := sqlite.Exec(tx, redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded); err != nil {
-		return false, err
+// eraseAttempts finds the attempts without the writer lock, because nothing limits how many a delivery has.
+func (s *Store) eraseAttempts(ctx context.Context, contacts []string) error {
+	for more := true; more; {
+		attempts, err := sqlite.Values[string](sqlite.Direct(s.app.ConcurrentDB()), contactAttemptsSQL,
+			sqlite.List(contacts), attemptsPage)
+		if err != nil {
+			return err
+		}
+		more = len(attempts) == attemptsPage
+		err = sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
+			some := attempts[:min(limit, len(attempts))]
+			attempts = attempts[len(some):]
+			_, err := sqlite.Exec(tx, redactSomeSQL, sqlite.List(some))
+			return len(some), err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return inOneChunk(tx, redactSomeSQL, encoded)
+	return nil
+}
+
+// redactEvents returns the statement that redacts events.
+func redactEvents(events []string) sqlite.Statement {
+	return statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", sqlite.List(events))
 }
 
 // webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, with the events of deleted contacts
@@ -132,8 +160,10 @@ func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err 
 	if err == nil && len(deliveries) > 0 {
 		done, err = deleteDeliveries(tx, deliveries)
 	}
-	for isRedacted := len(orphaned) == 0; err == nil && done && !isRedacted; { // most attempts were when they ended
-		isRedacted, err = redactEvents(tx, orphaned)
+	if err == nil && done && len(orphaned) > 0 { // most attempts were redacted when they ended
+		_, err = sqlite.Run(tx, []sqlite.Statement{
+			redactEvents(orphaned), statement(redactAttemptsSQL+finishedOfSQL, sqlite.List(orphaned)),
+		})
 	}
 	switch {
 	case err != nil:

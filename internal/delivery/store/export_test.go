@@ -17,14 +17,8 @@ func Enqueue(app core.App, eventID string, now time.Time) error {
 	return err
 }
 
-// AttemptsAtOnce is how many attempts a chunk deletes or redacts at a time.
+// AttemptsAtOnce is how many attempts a chunk deletes at a time.
 const AttemptsAtOnce = attemptsAtOnce
-
-// EraseSome redacts up to limit events of a contact, and returns how many it found, or the limit if it is not done.
-func EraseSome(tx core.App, contact string, limit int) (int, error) {
-	found, _, err := eraseSome(tx, sqlite.List([]string{contact}), 0, limit)
-	return found, err
-}
 
 // DeleteEvents deletes those of the events that are finished.
 func DeleteEvents(tx core.App, ids ...string) (int, error) {
@@ -63,11 +57,13 @@ func QueuePlans() map[string][]any {
 		erasedContactsSQL:  {ids},
 		redactEventsSQL + "id IN (SELECT value FROM json_each(?1))": {ids},
 		redactAttemptsSQL + "(SELECT value FROM json_each(?1))":     {ids},
-		redactSomeSQL:     {ids, 1},
-		deleteAttemptsSQL: {ids, 1},
-		disableSQL:        {"", "", now},
-		failingSQL:        {"", now},
-		lastSuccessSQL:    {""},
+		redactAttemptsSQL + finishedOfSQL:                           {ids},
+		redactSomeSQL:                                               {ids},
+		contactAttemptsSQL:                                          {ids, 1},
+		deleteAttemptsSQL:                                           {ids, 1},
+		disableSQL:                                                  {"", "", now},
+		failingSQL:                                                  {"", now},
+		lastSuccessSQL:                                              {""},
 	}
 }
 

@@ -125,7 +125,7 @@ func deleteEvents(tx core.App, some []aged) (deleted int, done bool, err error) 
 }
 
 // A delivery has an attempt for each retry and each time that somebody sends it again, with up to 16 KiB of the
-// response. So what a chunk does with attempts is limited by their number.
+// response. So a chunk deletes a limited number of attempts.
 const (
 	attemptsAtOnce = 200
 
