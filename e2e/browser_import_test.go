@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -90,6 +92,37 @@ func TestBrowserImport(t *testing.T) {
 	b.wait("the filter in the address", `location.hash.includes("action=undone")`)
 	b.says("customers.csv", "What", "Undone")
 	b.look("audit")
+}
+
+// A column of IDs would make contacts of their own of rows whose addresses are known: the check says so, and a button
+// matches them by their address.
+func TestBrowserImportMatchesByEmail(t *testing.T) {
+	t.Parallel()
+	i, tenant, key := newKey(t)
+	s := i.serve()
+	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada Lovelace","email":"ada@example.com"}`)
+	b := s.newBrowser()
+	b.open(s.link(tenant, "admin"))
+	b.arrived("Overview")
+	b.portal("/imports", "Import and export")
+	b.uploadCSV(t, "CRM ID,Name,Email\nA1,Ada,ada@example.com\nA2,Bob,bob@example.com\n")
+	b.click("Check")
+	b.sees("1 would be created, 1 would be updated")
+	b.click("Use as External ID")
+	b.click("Check")
+	b.sees("2 would be created, 0 would be updated")
+	b.sees("1 row with an email address that an earlier row or another contact has")
+	b.look("import-shared-email")
+	b.click("Match by email")
+	b.sees("The choices below have changed. Check the import again.")
+	b.click("Check")
+	b.sees("1 would be created, 1 would be updated")
+	b.click("Import 2 rows")
+	b.sees("1 created, 1 updated")
+	found := s.client(key).expect(http.StatusOK, http.MethodGet, contactsPath+"?externalId=A1", "")
+	if text := fmt.Sprint(found); !strings.Contains(text, "ada@example.com") {
+		t.Errorf("the contact with the ID is %s", text)
+	}
 }
 
 // A file can be read again from another row, and with a country in small letters, without another upload.

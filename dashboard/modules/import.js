@@ -69,7 +69,7 @@ function importPage(route) {
             () => data.shown && importEncodings(data.shown),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
-            () => data.shown && importFindings(data.shown, canCheck(data.shown) ? chooseCountry : null, canCheck(data.shown) ? (column, field) => chooseFieldOf(data, column, field) : null),
+            () => data.shown && importFindings(data.shown, canCheck(data.shown) ? importCures(data) : null),
             () => data.shown && importRefusals(data.shown),
             () => data.shown && importNotes(data.shown),
             () => (data.shown && canCheck(data.shown) ? importMapping(data) : null),
@@ -99,9 +99,22 @@ function isChanged(data) {
     return JSON.stringify(checked) !== JSON.stringify([importChoices(data), data.strict === "yes"]);
 }
 
-/** Leads to the field of the country. */
-function chooseCountry() {
-    /** @type {HTMLInputElement | null} */ (document.querySelector(".integrations-form input[name=country]"))?.focus();
+/**
+ * What the buttons of findings do. Each leads to the choice.
+ *
+ * @param {ImportData} data
+ * @returns {ImportCures}
+ */
+function importCures(data) {
+    const lead = (/** @type {string} */ name) => /** @type {HTMLElement | null} */ (document.querySelector(`.integrations-form [name=${name}]`))?.focus();
+    return {
+        chooseCountry: () => lead("country"),
+        matchByEmail: () => {
+            data.match = "email";
+            lead("match");
+        },
+        chooseField: (column, field) => chooseFieldOf(data, column, field),
+    };
 }
 
 /**
@@ -139,7 +152,7 @@ function importMapping(data) {
                 ))),
             ),
         ),
-        selectField("Match contacts by", data, "match", () => importMatches, { help: "A row without that value creates a contact. Empty cells change nothing." }),
+        selectField("Match contacts by", data, "match", () => importMatches, { help: "A row without that value creates a contact, and so does one with an external ID that no contact has, even if a contact has its email. Empty cells change nothing." }),
         selectField("Contacts that exist", data, "existing", () => [["", "Update"], ["fill", "Fill only empty fields"], ["skip", "Skip"]]),
         selectField("Contacts that do not exist", data, "new", () => [["", "Create"], ["skip", "Skip"]]),
         textField("Country", data, "country", { maxLength: 2, placeholder: "DE", help: "Two letters, to read phone numbers without a country code. Leave empty for the tenant's country." }),

@@ -7,42 +7,63 @@ const findingTexts = {
     invalid_value: (rows, field) => `${rows} with a value that does not fit: ${field}`,
     left_out: (rows, field) => `${rows} with a value that is left out${field ? `: ${field}` : ""}`,
     no_identity: (rows) => `${rows} with neither a name nor an email address`,
-    shared_email: (rows) => `${rows} with the email address of an earlier row, although the rows are different contacts`,
+    shared_email: (rows) => `${rows} with an email address that an earlier row or another contact has`,
     repeated_id: (rows, field) => `${rows} with an ID that an earlier row or another contact has: ${field}`,
     too_long: (rows, field) => `${rows} that ${field ? `have a value that is too long: ${field}` : "are too long"}`,
     cells: (rows) => `${rows} that cannot be divided into the columns`,
 };
 
 /**
- * The findings of a check. toCountry leads to the field of the country, chooseField maps a column to a field; both are
- * null once nothing can be chosen any more.
+ * What the buttons of findings do: lead to the field of the country, match contacts by their email address, map a column to a field.
+ *
+ * @typedef {{ chooseCountry: () => unknown, matchByEmail: () => unknown, chooseField: (column: string, field: string) => unknown }} ImportCures
+ */
+
+/**
+ * The findings of a check.
  *
  * @param {Import} shown
- * @param {(() => unknown) | null} toCountry
- * @param {((column: string, field: string) => unknown) | null} chooseField
+ * @param {ImportCures | null} cures null once nothing can be chosen any more
  */
-function importFindings(shown, toCountry, chooseField) {
-    const { findings, remarks, country } = shown;
-    const cures = remarks.filter(({ field }) => field);
-    if (!findings.length && !(chooseField && cures.length)) {
+function importFindings(shown, cures) {
+    const { findings, remarks } = shown;
+    const columns = cures ? remarks.filter(({ field }) => field) : [];
+    if (!findings.length && !columns.length) {
         return null;
     }
     return t.section(
         { className: "integrations-block" },
         t.h2({ className: "integrations-subtitle" }, "Findings"),
-        findings.map((finding) => t.details(
+        findings.map((finding) => [t.details(
             { className: "integrations-details" },
             t.summary(null, findingTexts[finding.kind](plural(finding.count, "row"), finding.field ? fieldTitle(finding.field) : "")),
             t.ul({ className: "integrations-remarks" }, finding.rows.map((row) => t.li(null, findingRow(shown, row, finding.field)))),
             finding.count > finding.rows.length ? t.p({ className: "txt-hint" }, `The first ${finding.rows.length} rows. Download all of them above.`) : null,
-            finding.kind === "invalid_phone" && !country && toCountry ? importButton("Choose a country", toCountry, "secondary sm") : null,
-        )),
-        chooseField ? cures.map(({ column = "", field = "" }) => t.p(
+        ), cures && findingCure(finding, shown, cures)]),
+        columns.map(({ column = "", field = "" }) => t.p(
             null,
             `${column || "A column"} has IDs of another system. `,
-            importButton(`Use as ${fieldTitle(field)}`, () => chooseField(column, field), "secondary sm"),
-        )) : null,
+            importButton(`Use as ${fieldTitle(field)}`, () => cures?.chooseField(column, field), "secondary sm"),
+        )),
     );
+}
+
+/**
+ * What to do about a finding, if a choice of the import does it.
+ *
+ * @param {Import["findings"][number]} finding
+ * @param {Import} shown
+ * @param {ImportCures} cures
+ */
+function findingCure({ kind }, { country, match }, { chooseCountry, matchByEmail }) {
+    if (kind === "invalid_phone" && !country) {
+        return importButton("Choose a country", chooseCountry, "secondary sm");
+    }
+    return kind === "shared_email" && match !== "email" ? t.p(
+        null,
+        "These rows become contacts of their own. To update the contacts that have these addresses, match by email. ",
+        importButton("Match by email", matchByEmail, "secondary sm"),
+    ) : null;
 }
 
 /**

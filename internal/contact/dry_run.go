@@ -2,11 +2,13 @@ package contact
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/contact/search"
 	"contactbase/internal/extension"
 	"contactbase/internal/sqlite"
 )
@@ -65,6 +67,26 @@ func (d *DryRun) Plan(ctx context.Context, items []Item) (results []Result, err 
 	}
 	d.forget()
 	return results, nil //nolint:nilerr // the end of ctx is not an error: the other items are left
+}
+
+// sharedSQL finds the oldest contact of each address.
+const sharedSQL = "SELECT j.`value`, coalesce((SELECT s.`contact` FROM `_contactSearch` s WHERE s.`tenant` = ?1 " +
+	"AND s.`email` = j.`value` AND s.`email` != '' ORDER BY s.`seq` LIMIT 1), '') FROM json_each(?2) j"
+
+// Shared returns which of the addresses, folded, the oldest stored contact with them still has after the items.
+func (d *DryRun) Shared(addresses []string) (map[string]bool, error) {
+	shared := map[string]bool{}
+	err := sqlite.Each(d.plan.tx, sharedSQL, func(rows *sql.Rows) error {
+		address, id := "", ""
+		err := rows.Scan(&address, &id)
+		made := d.plan.made.find(Key{ID, id})
+		shared[address] = id != "" && (made == nil || search.FoldEmail(made.Email) == address)
+		return err
+	}, d.plan.tenantID, sqlite.List(addresses))
+	if err != nil {
+		return nil, fmt.Errorf("looking up the email addresses of a dry run: %w", err)
+	}
+	return shared, nil
 }
 
 // forget forgets what the next call does not need, and all contacts once they are too many.

@@ -3655,9 +3655,9 @@ export interface components {
         ImportFinding: {
             /**
              * @description `invalid_value`: of another field; `left_out`: a value that may be valid, such as the second one of a list;
-             *     `no_identity`: neither a name nor an email address; `shared_email`: an earlier row has the email address, and is another
-             *     contact; `repeated_id`: an earlier row or another contact has the ID; `too_long`: a value, a cell or the row; `cells`:
-             *     the row cannot be divided into the columns.
+             *     `no_identity`: neither a name nor an email address; `shared_email`: an earlier row or another contact has the email
+             *     address, and the row is a contact of its own; `repeated_id`: an earlier row or another contact has the ID; `too_long`:
+             *     a value, a cell or the row; `cells`: the row cannot be divided into the columns.
              * @enum {string}
              */
             kind: "invalid_email" | "invalid_phone" | "invalid_value" | "left_out" | "no_identity" | "shared_email" | "repeated_id" | "too_long" | "cells";

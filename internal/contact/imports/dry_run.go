@@ -13,6 +13,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -79,12 +81,15 @@ func (d *dryRun) count(ctx context.Context) (Status, error) {
 		return "", err
 	}
 	d.position += len(results)
-	d.find(p, results)
-	return Checking, nil
+	return Checking, d.find(p, results)
 }
 
 // find adds what is found in some rows of a page.
-func (d *dryRun) find(p *page, results []contact.Result) {
+func (d *dryRun) find(p *page, results []contact.Result) error {
+	shared, err := d.run.Shared(newAddresses(results))
+	if err != nil {
+		return err
+	}
 	for _, found := range d.found.problems {
 		d.findings.add(found)
 	}
@@ -93,14 +98,36 @@ func (d *dryRun) find(p *page, results []contact.Result) {
 		if result.Wrong != nil && !d.Skips(result) {
 			c = nil
 		}
+		text := ""
 		if d.findings.compare(p.numbers[n], &p.items[n], d.idsOf(&p.items[n], p.cells[n]), c) {
-			d.found.note(note{p.numbers[n], []string{sharedAddress}, c.ID, p.cells[n]})
+			text = sharedAddress
+		}
+		if result.Status == contact.Created && shared[search.FoldEmail(c.Email)] {
+			d.findings.add(problem{p.numbers[n], sheet.SharedEmail, contact.Email, false})
+			text = takenAddress
+		}
+		if text != "" {
+			d.found.note(note{p.numbers[n], []string{text}, c.ID, p.cells[n]})
 		}
 	}
+	return nil
 }
 
-// sharedAddress is the note about a row that shares its email address with an earlier one, but is another contact.
-const sharedAddress = "email: an earlier row with this address is another contact"
+// The notes about a row that shares its email address with an earlier one or with a contact, but is another contact.
+const (
+	sharedAddress = "email: an earlier row with this address is another contact"
+	takenAddress  = "email: another contact has this address"
+)
+
+// newAddresses returns the email addresses, folded, of the contacts that rows create.
+func newAddresses(results []contact.Result) (addresses []string) {
+	for _, result := range results {
+		if result.Status == contact.Created && result.Contact.Email != "" {
+			addresses = append(addresses, search.FoldEmail(result.Contact.Email))
+		}
+	}
+	return addresses
+}
 
 // note adds to the notes about a row.
 func (o *outcome) note(more note) {

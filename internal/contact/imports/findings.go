@@ -56,7 +56,7 @@ var sentences = map[sheet.Kind]string{
 	sheet.InvalidValue: "with a value that does not fit",
 	sheet.LeftOut:      "with a value that is left out",
 	sheet.NoIdentity:   "with neither a name nor an email address",
-	sheet.SharedEmail:  "with the email address of an earlier row, although the rows are different contacts",
+	sheet.SharedEmail:  "with the email address of an earlier row or of another contact",
 	sheet.RepeatedID:   "with the ID of an earlier row or of another contact",
 	sheet.TooLong:      "with a value that is too long",
 	sheet.BadCells:     "that cannot be divided into the columns",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/testkit"
@@ -78,6 +79,31 @@ func TestFindings(t *testing.T) {
 	done := work(t, app, stored.ID)
 	if len(done.Findings) != len(checked.Findings) || strings.Count(problems(t, app, stored.ID, "warnings"), "\n") != 5 {
 		t.Errorf("after the import, found are %+v and\n%s", done.Findings, problems(t, app, stored.ID, "warnings"))
+	}
+}
+
+// A row that becomes a contact of its own although a stored one has its address is a finding, until it is matched by email.
+func TestFindingsOfStoredAddresses(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	for address, tenant := range map[string]string{"ada@example.com": acme, "cleo@example.com": testkit.Tenant(t, app, "Other")} {
+		for range 2 {
+			if _, err := testkit.Create(app, tenant, contact.Changes{contact.Email: address}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stored := store(t, app, acme, "externalId,name,email\na,Ada,ADA@example.com\nb,Bob,bob@example.com\nc,Cleo,cleo@example.com\n,Ada,ada@example.com\n")
+	begin(t, app, stored, "", check)
+	checked := work(t, app, stored.ID)
+	if got := fmt.Sprint(checked.Findings, checked.Notes); got != "[email: 2 rows with the email address of an earlier row or of another contact: 2, 5] "+
+		"[{2 email: another contact has this address} {5 email: an earlier row with this address is another contact}]" {
+		t.Errorf("found are %s", got)
+	}
+	begin(t, app, stored, contact.Email, check)
+	if byEmail := work(t, app, stored.ID); len(byEmail.Findings) != 0 || byEmail.RowsCreated != 2 {
+		t.Errorf("by email, found are %+v", byEmail)
 	}
 }
 

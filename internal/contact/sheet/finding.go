@@ -18,7 +18,7 @@ const (
 	InvalidValue Kind = "invalid_value" // of another field
 	LeftOut      Kind = "left_out"      // a value that may be valid, such as the second one of a list
 	NoIdentity   Kind = "no_identity"   // neither a name nor an email address
-	SharedEmail  Kind = "shared_email"  // with an earlier row that is another contact
+	SharedEmail  Kind = "shared_email"  // with an earlier row that is another contact, or with a stored one
 	RepeatedID   Kind = "repeated_id"   // of an earlier row, or of another contact
 	TooLong      Kind = "too_long"      // a value, a cell or the row
 	BadCells     Kind = "cells"         // the row cannot be divided into the columns
