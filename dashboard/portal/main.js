@@ -96,5 +96,6 @@ app.routes.superuserOnly(`${integrationsPath}/members`, membersPage);
 for (const [path, page] of Object.entries(mailPages)) {
     portalPages[path] = ({ params }) => mailPage(params.token || "", page);
 }
-portalPages["#/invitation/{token}"] = ({ params }) => invitationPage(params.token || "");
+portalPages[invitationPath + "/{token}"] = ({ params }) => invitationPage(params.token);
+portalPages[invitationPath] = () => invitationPage();
 start();

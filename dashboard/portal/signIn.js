@@ -262,20 +262,75 @@ function mailPage(token, { title, label, submit, action, said }) {
 
 /** Whether the address is that of a page that emails link to. Who opens it may be somebody else than who is signed in. */
 function leadsFromMail() {
-    return /^#\/(reset|email|verify|invitation)\//.test(location.hash);
+    return /^#\/((reset|email|verify)\/|invitation(\/|$))/.test(location.hash);
 }
 
 /** The shortest password that a member can choose, unless an admin has set another rule, which the server knows. */
 const minPassword = 8;
 
+/** The address of the page of an invitation without the token, which would stay in the history. */
+const invitationPath = "#/invitation";
+
+/** Where the tab keeps the token of the invitation until it is used, so that its page can be loaded again. */
+const invitationKey = "contactbaseInvitation " + location.pathname;
+
+/** @typedef {{ email: string, tenant: string }} Invited */
+
 /**
- * The page on which an invited member chooses a password.
+ * The page on which an invited member chooses a password. It first says who is invited, or that the invitation has ended.
  *
- * @param {string} token
+ * @param {string} [opened] the token of a link that was opened
  */
-function invitationPage(token) {
+function invitationPage(opened) {
+    const token = opened || sessionStorage.getItem(invitationKey) || "";
+    sessionStorage.setItem(invitationKey, token);
+    window.history.replaceState(null, "", invitationPath);
+    /** @type {{ invited: Invited | null, fault: string, ended: boolean }} */
+    const data = store({ invited: null, fault: "", ended: false });
+
+    async function open() {
+        data.fault = "";
+        try {
+            /** @type {{ data: Invited }} */
+            const answer = await client.send("/api/integrations/invitations/open", { method: "POST", body: { token } });
+            data.invited = answer.data;
+        } catch (error) {
+            data.fault = errorText(error);
+            data.ended = /** @type {Refusal} */ (error).status === 410;
+        }
+        if (data.ended) {
+            sessionStorage.removeItem(invitationKey);
+        }
+    }
+    open();
+
+    const leave = t.a({ href: integrationsPath }, "Sign in");
+    return card("Choose your password", () => () => {
+        const { invited, fault, ended } = data;
+        if (invited) {
+            return passwordForm(token, invited, leave);
+        }
+        if (ended) {
+            return [
+                t.div({ className: "alert danger", role: "alert" }, "This invitation was used, replaced, or has expired."),
+                t.p(null, "If you have already chosen a password, sign in with it. Otherwise, ask the person who invited you for a new invitation."),
+                leave,
+            ];
+        }
+        return fault ? [
+            t.div({ className: "alert danger", role: "alert" }, fault),
+            t.button({ type: "button", className: "btn lg block", onclick: open }, t.span({ className: "txt" }, "Try again")),
+        ] : t.div({ className: "skeleton-loader lg", role: "status", ariaLabel: "Loading" });
+    });
+}
+
+/**
+ * @param {string} token
+ * @param {Invited} invited
+ * @param {Child} leave the way to the sign-in
+ */
+function passwordForm(token, { email, tenant }, leave) {
     const data = store({ password: "", confirmation: "", busy: false, fault: "", said: "" });
-    window.history.replaceState(null, "", location.pathname); // the token would stay in the history
     // the browser's own check of a required field would leave no message beside it
     const attributes = /** @type {const} */ ({ type: "password", autocomplete: "new-password", "html-aria-required": "true" });
 
@@ -288,18 +343,22 @@ function invitationPage(token) {
             throw fieldFault("confirmation", "The passwords differ. Enter the same password twice.");
         }
         await client.send("/api/integrations/invitations/accept", { method: "POST", body: { token, password } });
+        sessionStorage.removeItem(invitationKey);
         return "Your password is set. Sign in with your email address and this password.";
     }
 
-    const leave = t.a({ href: integrationsPath }, "Sign in");
-    return card("Choose your password", () => () => (data.said ? [t.div({ className: "alert success", role: "status" }, data.said), leave] : cardForm({
-        state: data,
-        fields: [
-            textField("Password", data, "password", { ...attributes, autofocus: true, help: `At least ${minPassword} characters.` }),
-            textField("Repeat the password", data, "confirmation", attributes),
-        ],
-        submit: "Set password",
-        run: accept,
-        more: leave,
-    })));
+    return t.div(null, () => (data.said ? t.div({ className: "integrations-form" }, t.div({ className: "alert success", role: "status" }, data.said), leave) : t.div(
+        { className: "integrations-form" },
+        t.p({ className: "portal-invited" }, "You are invited to ", t.strong({ dir: "auto" }, tenant), ". You will sign in as ", t.strong({ dir: "auto" }, email), "."),
+        cardForm({
+            state: data,
+            fields: [
+                textField("Password", data, "password", { ...attributes, autofocus: true, help: `At least ${minPassword} characters.` }),
+                textField("Repeat the password", data, "confirmation", attributes),
+            ],
+            submit: "Set password",
+            run: accept,
+            more: leave,
+        }),
+    )));
 }

@@ -102,6 +102,24 @@ func FindInvited(app core.App, token string, now time.Time) (*core.Record, error
 	return record, nil
 }
 
+// Open returns the invitation of the member that FindInvited has returned, without its URL. The error is that of
+// tenant.Writable while nobody can accept it.
+func Open(app core.App, invited *core.Record) (*Invitation, error) {
+	owner, err := app.FindRecordById(tenant.CollectionName, TenantOf(invited))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errExpired
+	}
+	if err == nil {
+		err = tenant.Writable(sqlite.Direct(app.ConcurrentDB()), owner.Id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the invitation of the member %q: %w", invited.Id, err)
+	}
+	return &Invitation{
+		Email: invited.Email(), Tenant: owner.GetString("name"), Expires: invited.GetDateTime("invitedUntil").Time(),
+	}, nil
+}
+
 // acceptableSQL is the query whether an invitation still holds.
 const acceptableSQL = "SELECT EXISTS (SELECT 1 FROM `tenant_members` " +
 	"WHERE `id` = ? AND `invitationHash` = ? AND `invitedUntil` > ?)"

@@ -53,30 +53,68 @@ func (s *server) inviteMember(e *core.RequestEvent) error {
 // maxAcceptBody is the largest body with a token and a password, in bytes.
 const maxAcceptBody = 4 << 10
 
-// acceptInvitation sets the password that an invited member has chosen. What fails counts as a failed authentication of
-// the client's address: each attempt with a valid token hashes a password, which takes a while.
+// openInvitation says whom an invitation invites, without using it up.
+func (s *server) openInvitation(e *core.RequestEvent) error {
+	var token string
+	var opened *member.Invitation
+	err := s.tryToken(e, []envelope.Property{required("token", &token)}, func() error {
+		invited, err := member.FindInvited(e.App, token, time.Now())
+		if err != nil {
+			return err
+		}
+		if err := s.Limits.Try(e.Request.Context(), invited, "invitation"); err != nil {
+			return err
+		}
+		opened, err = member.Open(e.App, invited)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return envelope.WriteData(e, openedInvitation{opened.Email, opened.Tenant, stamp.Shown(opened.Expires)})
+}
+
+// openedInvitation says whom an invitation invites, and to which tenant.
+type openedInvitation struct {
+	Email   string `json:"email"`
+	Tenant  string `json:"tenant"`
+	Expires string `json:"expires"`
+}
+
+// acceptInvitation sets the password that an invited member has chosen.
 func (s *server) acceptInvitation(e *core.RequestEvent) error {
 	var token, password string
+	properties := []envelope.Property{required("token", &token), required("password", &password)}
+	if err := s.tryToken(e, properties, func() error { return accept(e.App, token, password) }); err != nil {
+		return err
+	}
+	return e.NoContent(http.StatusNoContent)
+}
+
+func required(name string, text *string) envelope.Property {
+	return envelope.Property{Name: name, Required: true, Rule: "must be a string", Read: envelope.As(text)}
+}
+
+// tryToken reads a body with a token, and tries it. What fails counts as a failed authentication of the client's
+// address: an attempt to accept with a valid token hashes a password, which takes a while.
+func (s *server) tryToken(e *core.RequestEvent, properties []envelope.Property, try func() error) error {
 	_, object, err := envelope.ReadJSON(e, maxAcceptBody)
 	if err != nil {
 		return err
 	}
-	faults := envelope.ReadProperties(object,
-		envelope.Property{Name: "token", Required: true, Rule: "must be a string", Read: envelope.As(&token)},
-		envelope.Property{Name: "password", Required: true, Rule: "must be a string", Read: envelope.As(&password)})
-	if len(faults) > 0 {
+	if faults := envelope.ReadProperties(object, properties...); len(faults) > 0 {
 		return fault.InvalidRequest(faults)
 	}
 	if err := s.Limits.MayTry(e); err != nil {
 		return err
 	}
-	if err := accept(e.App, token, password); err != nil {
+	if err := try(); err != nil {
 		if limited := s.Limits.Refuse(e); limited != nil {
 			return limited
 		}
 		return err
 	}
-	return e.NoContent(http.StatusNoContent)
+	return nil
 }
 
 func accept(app core.App, token, password string) error {

@@ -101,6 +101,54 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
+func open(client *testkit.Client, token string) *testkit.Answer {
+	return client.Do("POST", integrationsPath+"/invitations/open", fmt.Sprintf(`{"token":%q}`, token))
+}
+
+// An invitation says whom it invites without being used up, until it ends. Unknown tokens are limited, and so are known ones.
+func TestOpenInvitation(t *testing.T) {
+	t.Parallel()
+	_, f := newStoppedAPI(t)
+	superuser, guest := newAdmin(t, f), testkit.NewClient(t, f.base, "")
+	id := invitee(t, f, superuser, "ada@example.com")
+	invited := invite(superuser, id)
+	token := tokenOf(t, invited)
+	for range 2 {
+		if got := open(guest, token); got.Status != 200 || got.Data()["email"] != "ada@example.com" || got.Data()["tenant"] != "Acme" || got.Data()["expires"] != invited.Data()["expires"] {
+			t.Errorf("opening gives %d %s", got.Status, got.Body)
+		}
+	}
+	newer := tokenOf(t, invite(superuser, id))
+	if got := open(guest, token); got.Status != 410 || got.Code() != "invitation_expired" {
+		t.Errorf("opening a replaced one gives %d %s", got.Status, got.Body)
+	}
+	if changed, err := move.Freeze(t.Context(), f.App, testkit.Deliveries(f.App), f.tenant); err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	if got := open(guest, newer); got.Status != 503 || got.Code() != "tenant_moving" {
+		t.Errorf("opening one of a frozen tenant gives %d %s", got.Status, got.Body)
+	}
+	statuses := map[int]int{}
+	for range 18 {
+		statuses[open(guest, newer).Status]++
+	}
+	if want := map[int]int{503: 17, 429: 1}; !maps.Equal(statuses, want) {
+		t.Errorf("opening again and again gives %v", statuses)
+	}
+	for body, field := range map[string]string{`{}`: "token", `{"token":1}`: "token", `{"token":"x","password":"x"}`: "password"} {
+		if got := guest.Do("POST", integrationsPath+"/invitations/open", body); got.Status != 400 || got.FieldCode(field) == "" {
+			t.Errorf("%s gives %d %s", body, got.Status, got.Body)
+		}
+	}
+	clear(statuses)
+	for range 12 {
+		statuses[open(guest, "cmv_000000000000000000000000000000000000").Status]++
+	}
+	if want := map[int]int{410: 10, 429: 2}; !maps.Equal(statuses, want) {
+		t.Errorf("unknown tokens give %v", statuses)
+	}
+}
+
 // Whatever changes who a member is, or that the invitation is needed, ends it; opening its page does not.
 func TestInvitationEnds(t *testing.T) {
 	t.Parallel()

@@ -138,6 +138,7 @@ func (s *server) tenantRoutes(superusers scope) []route.Route {
 		route.New("POST", "/tenants/{id}/portal-link", s.createPortalLink, orKey{superusers, s.KeyOf}),
 		route.New("DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers),
 		route.New("POST", "/members/{id}/invitation", s.inviteMember, signedIn(admins(fromPath(membersTable)))),
+		route.New("POST", "/invitations/open", s.openInvitation, route.Middlewares{}),     // with its token
 		route.New("POST", "/invitations/accept", s.acceptInvitation, route.Middlewares{}), // with its token
 	}
 }

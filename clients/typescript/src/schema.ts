@@ -2310,6 +2310,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/invitations/open": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read what a link to choose a password is for
+         * @description Returns the email address and the tenant that the link is for, without using it up. The portal's page behind the link calls
+         *     it before it asks for a password. It can be called 20 times a minute for each link.
+         */
+        post: operations["openInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/invitations/accept": {
         parameters: {
             query?: never;
@@ -3908,6 +3936,19 @@ export interface components {
                 sent: boolean;
                 /** @description The link to choose a password. Only if no mail server is set up. */
                 url?: string;
+                expires: components["schemas"]["Time"];
+            };
+        };
+        OpenInvitationRequest: {
+            /** @description What follows `#/invitation/` in the link. */
+            token: string;
+        };
+        OpenedInvitationResponse: {
+            data: {
+                /** @description The email address of the invited member, who signs in with it. */
+                email: string;
+                /** @description The name of the tenant. */
+                tenant: string;
                 expires: components["schemas"]["Time"];
             };
         };
@@ -9100,6 +9141,46 @@ export interface operations {
             408: components["responses"]["PlainRequestTimeout"];
             409: components["responses"]["AlreadyAccepted"];
             413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    openInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OpenInvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description The invitation, which still works. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedInvitationResponse"];
+                };
+            };
+            400: components["responses"]["InvitationInvalid"];
+            408: components["responses"]["PlainRequestTimeout"];
+            410: components["responses"]["InvitationExpired"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
