@@ -23,8 +23,9 @@ async function copyText(text) {
  * @param {string} text
  * @param {boolean} autofocus
  * @param {string} [label] what it says
+ * @param {() => unknown} [oncopied]
  */
-function copyTextButton(what, text, autofocus, label = "Copy") {
+function copyTextButton(what, text, autofocus, label = "Copy", oncopied) {
     const state = store({ said: "" });
     let timer = 0;
     return t.button(
@@ -37,6 +38,7 @@ function copyTextButton(what, text, autofocus, label = "Copy") {
                 try {
                     await copyText(text);
                     state.said = "Copied";
+                    oncopied?.();
                 } catch {
                     state.said = "Select and copy it by hand";
                 }
@@ -55,16 +57,16 @@ function copyTextButton(what, text, autofocus, label = "Copy") {
  *
  * @param {string} label
  * @param {string} text
- * @param {{ autofocus?: boolean }} [options]
+ * @param {{ autofocus?: boolean, oncopied?: () => unknown }} [options]
  */
-function copyBlock(label, text, { autofocus = false } = {}) {
+function copyBlock(label, text, { autofocus = false, oncopied } = {}) {
     return t.div(
         { className: "integrations-copy" },
         t.div(
             { className: "integrations-copy-head" },
             t.span({ className: "txt-bold" }, label),
-            copyTextButton(label, text, autofocus),
+            copyTextButton(label, text, autofocus, "Copy", oncopied),
         ),
-        t.pre({ tabIndex: 0, role: "region", ariaLabel: label }, t.code(null, text)),
+        t.pre({ tabIndex: 0, role: "region", ariaLabel: label, oncopy: oncopied }, t.code(null, text)),
     );
 }

@@ -219,7 +219,8 @@ function deleteContact({ contact, tag }) {
         action: "Delete contact",
         run: async () => {
             await changeContact("DELETE", contact.id, tag);
-            location.hash = `${integrationsPath}/contacts`;
+            leadTo(`${integrationsPath}/contacts`);
+            app.toasts.success("The contact was deleted.");
         },
     });
 }

@@ -37,25 +37,23 @@ function returnFocus() {
  * @param {boolean} [dialog.drawer] at the side instead of in the middle
  * @param {boolean} [dialog.sticky] only its own buttons close it
  * @param {{ busy: boolean }} [dialog.form] the state of its form: asks before it discards what was entered, and stays while the form is being sent
+ * @param {() => Loss | null} [dialog.loss] what else would be lost
  * @param {() => unknown} [dialog.onclose] called once it is gone
  */
-function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, form, onclose }) {
+function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, form, loss = () => null, onclose }) {
     if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
         openers.push(document.activeElement);
     }
     const titleId = "integrations_" + app.utils.randomString();
     const close = () => app.modals.close(element, true);
     let entered = false;
+    const lost = () => (form && (entered || form.busy) ? { ...unsavedInput, isSent: form.busy } : loss());
     const leave = () => {
-        if (!form || !entered) {
+        const question = lost();
+        if (!question) {
             close();
-        } else if (!form.busy) {
-            confirmDialog({
-                title: "Discard your changes?",
-                text: "What you have entered is not saved.",
-                action: "Discard",
-                run: async () => close(),
-            });
+        } else if (!question.isSent) {
+            confirmDialog({ ...question, run: async () => close() });
         }
     };
 
@@ -79,6 +77,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
                 element.classList.add("manual"); // a click beside the window no longer closes it, which would discard the input
             },
             onafterclose: () => {
+                losses.delete(lost);
                 element.remove();
                 app.store.errors = null;
                 setTimeout(returnFocus, 10); // PocketBase takes the focus away in a task of its own
@@ -97,6 +96,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
         footer ? t.footer({ className: "modal-footer" }, footer(close)) : null,
     );
     document.body.append(element);
+    losses.add(lost);
     app.modals.open(element);
     return close;
 }
@@ -132,11 +132,12 @@ function keepFocus(event, element) {
  * @param {string} dialog.text
  * @param {string} dialog.action what the button says
  * @param {string} [dialog.style]
+ * @param {string} [dialog.stay] what the other button says
  * @param {() => Promise<unknown>} dialog.run
  * @param {() => unknown} [dialog.onclose]
  */
-function confirmDialog({ title, text, action, style = "danger", run, onclose }) {
-    openForm({ title, size: "sm", submit: action, style, content: () => t.p(null, text), run, onclose });
+function confirmDialog({ title, text, action, style = "danger", stay, run, onclose }) {
+    openForm({ title, size: "sm", submit: action, style, stay, content: () => t.p(null, text), run, onclose });
 }
 
 /**
@@ -151,9 +152,10 @@ function confirmDialog({ title, text, action, style = "danger", run, onclose }) 
  * @param {() => boolean} [form.ready] whether it can be sent
  * @param {DialogSize} [form.size]
  * @param {string | (() => string)} [form.style] of the button
+ * @param {string} [form.stay] what the button says that closes it
  * @param {() => unknown} [form.onclose]
  */
-function openForm({ title, content, submit, run, ready = () => true, size = "", style = "", onclose }) {
+function openForm({ title, content, submit, run, ready = () => true, size = "", style = "", stay = "Cancel", onclose }) {
     const id = "integrations_" + app.utils.randomString();
     const state = store({ busy: false, fault: "" });
     const close = openDialog({
@@ -188,13 +190,13 @@ function openForm({ title, content, submit, run, ready = () => true, size = "", 
                 },
             },
             content(),
-            t.div({ role: "alert" }, () => state.fault && t.div(
-                { className: "alert danger", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
-                state.fault,
-            )),
+            t.div({ role: "alert" }, () => {
+                const fault = sessionFault() || state.fault;
+                return fault && t.div({ className: "alert danger", onmount: (element) => element.scrollIntoView({ block: "nearest" }) }, fault);
+            }),
         ),
         footer: (cancel) => [
-            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: cancel }, t.span({ className: "txt" }, "Cancel")),
+            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: cancel }, t.span({ className: "txt" }, stay)),
             t.button(
                 {
                     type: "submit",

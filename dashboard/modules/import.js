@@ -63,6 +63,7 @@ function importPage(route) {
         trail: [["Import and export", integrationsPath + "/imports"]],
         gone: { title: "This import is no longer listed", text: "The list keeps imports for a week. Their contacts remain." },
         load,
+        entered: () => data.shown && canCheck(data.shown) && isChanged(data),
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
             () => data.shown && importRemarks(data.shown),

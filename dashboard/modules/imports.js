@@ -138,7 +138,7 @@ async function uploadFile(file, tenant, { sheet, headings, encoding }) {
         headers: { "Content-Type": file.type || "text/csv" },
     });
     uploadedFile = { id: stored.id, file };
-    location.hash = importPath(stored.id);
+    leadTo(importPath(stored.id));
 }
 
 /** @typedef {{ sheet: string, headings: string, encoding: string }} FilePart which part of a file is read, and how */

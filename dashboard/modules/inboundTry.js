@@ -100,6 +100,7 @@ function tryInbound(inbound, request) {
     openDialog({
         title: `Try ${inbound.name}`,
         size: "lg",
+        loss: () => (isSaved() ? null : unsavedInput),
         content: t.div(
             { className: "integrations-try" },
             t.form(

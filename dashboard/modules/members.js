@@ -153,14 +153,13 @@ function showInvitation(label, { sent, url, expires }) {
         app.toasts.error(`The mail server did not accept the invitation. Invite ${label} again later.`, { duration: 10_000 });
         return;
     }
-    openDialog({
+    openShownOnce({
         title: `Invitation for ${label}`,
-        sticky: true,
-        content: [
+        content: (oncopied) => [
             t.p(null, `No email was sent, because no mail server is set up. Share this link only with ${label}: anyone who has it can choose the password. It works once, until ${parseTime(expires).toLocaleString()}.`),
-            copyBlock("Link", siteAddress() + url.slice(url.indexOf("/portal/#")), { autofocus: true }),
+            copyBlock("Link", siteAddress() + url.slice(url.indexOf("/portal/#")), { autofocus: true, oncopied }),
         ],
-        footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "Done"))],
+        done: "Done",
     });
 }
 

@@ -34,9 +34,10 @@ async function loadTenants() {
  * @param {() => Child} page.content
  * @param {() => Promise<unknown>} [page.load]
  * @param {() => unknown} [page.opened] called once the page has opened
+ * @param {() => unknown} [page.entered] whether something on the page is not saved
  * @param {boolean} [page.firstSteps]
  */
-function integrationsPage({ title, trail = [], intro, actions = [], content, load, gone, opened, firstSteps = true }) {
+function integrationsPage({ title, trail = [], intro, actions = [], content, load, gone, opened, entered, firstSteps = true }) {
     const titleText = typeof title === "string" ? () => title : title;
     app.store.title = titleText();
     const state = store({ fault: "", starting: false, gone: false });
@@ -66,9 +67,13 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
                 loadTenants().catch(() => {}); // loadAll says what is wrong
                 polling = poll(loadAll);
                 element.addEventListener("integrations:changed", polling.again);
+                losses.add(lost);
                 opened?.();
             },
-            onunmount: () => polling.stop(),
+            onunmount: () => {
+                losses.delete(lost);
+                polling.stop();
+            },
         },
         t.a({ className: "btn integrations-skip", href: "#", onclick: skipNavigation }, "Skip to content"),
         pageNavigation(),

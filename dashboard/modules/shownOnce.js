@@ -101,79 +101,96 @@ function showSecretsOnce() {
     };
 }
 
+const secretTitles = { api_keys: "Your new API key", webhooks: "The webhook's secret", inbound_webhooks: "The address of the inbound webhook" };
+
 /**
  * What the window says of a secret.
  *
  * @param {Secret} found
+ * @param {() => unknown} oncopied
  */
-function secretWindow(found) {
+function secretParts(found, oncopied) {
     switch (found.collection) {
         case "api_keys":
-            return {
-                title: "Your new API key",
-                parts: [
-                    copyBlock("API key", found.key, { autofocus: true }),
-                    trialCommand(keyCurl(found.key, found.permissions, found.tenant)),
-                ],
-            };
+            return [
+                copyBlock("API key", found.key, { autofocus: true, oncopied }),
+                trialCommand(keyCurl(found.key, found.permissions, found.tenant), oncopied),
+            ];
         case "webhooks":
-            return {
-                title: "The webhook's secret",
-                parts: [
-                    copyBlock("Secret", found.secret, { autofocus: true }),
-                    t.p(
-                        { className: "txt-hint" },
-                        "The receiver needs it to verify that a delivery comes from this server: ",
-                        t.a({ href: siteAddress() + "/docs/verify-signatures", target: "_blank", rel: "noopener" }, "how to verify signatures"),
-                        ".",
-                    ),
-                ],
-            };
+            return [
+                copyBlock("Secret", found.secret, { autofocus: true, oncopied }),
+                t.p(
+                    { className: "txt-hint" },
+                    "The receiver needs it to verify that a delivery comes from this server: ",
+                    t.a({ href: siteAddress() + "/docs/verify-signatures", target: "_blank", rel: "noopener" }, "how to verify signatures"),
+                    ".",
+                ),
+            ];
         case "inbound_webhooks": {
             // the server knows the address from its settings only, this page also from being visited
             const address = siteAddress() + "/api/hooks/" + found.token;
-            return {
-                title: "The address of the inbound webhook",
-                parts: [
-                    copyBlock("Address", address, { autofocus: true }),
-                    Object.keys(found.mapping || {}).length ? null : trialCommand(inboundCurl(address)), // a mapping reads other names
-                    t.p({ className: "txt-hint" }, "Anyone with this address can write contacts. Treat it like a password."),
-                ],
-            };
+            return [
+                copyBlock("Address", address, { autofocus: true, oncopied }),
+                Object.keys(found.mapping || {}).length ? null : trialCommand(inboundCurl(address), oncopied), // a mapping reads other names
+                t.p({ className: "txt-hint" }, "Anyone with this address can write contacts. Treat it like a password."),
+            ];
         }
     }
 }
 
 /**
- * A command to paste, and what it writes.
+ * A command to paste, which has the secret, and what it writes.
  *
  * @param {string} command
+ * @param {() => unknown} oncopied
  */
-function trialCommand(command) {
+function trialCommand(command, oncopied) {
     return [
-        copyBlock("Try it in a terminal", command),
+        copyBlock("Try it in a terminal", command, { oncopied }),
         command.includes(sampleContact.name) ? t.p({ className: "txt-hint" }, `The command creates the contact ${sampleContact.name}.`) : null,
     ];
 }
 
-/** @param {Secret} found */
-function openSecret(found) {
-    const { title, parts } = secretWindow(found);
+/** @type {Loss} */
+const uncopied = { title: "Leave without a copy?", text: "This is shown once. Copy it first: it cannot be shown again.", action: "Leave", stay: "Stay" };
+
+/**
+ * Opens a window with what is shown once. Only its button closes it; Back and a reload ask first, unless it was copied.
+ *
+ * @param {object} dialog
+ * @param {string} dialog.title
+ * @param {(oncopied: () => unknown) => Child} dialog.content
+ * @param {string} dialog.done what the button says
+ * @param {() => unknown} [dialog.onclose]
+ */
+function openShownOnce({ title, content, done, onclose }) {
+    let isCopied = false;
     openDialog({
         title,
         sticky: true,
-        content: [
+        loss: () => (isCopied ? null : uncopied),
+        content: content(() => (isCopied = true)),
+        footer: (close) => [
+            t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, done)),
+        ],
+        onclose,
+    });
+}
+
+/** @param {Secret} found */
+function openSecret(found) {
+    openShownOnce({
+        title: secretTitles[found.collection],
+        content: (oncopied) => [
             t.div(
                 { className: "alert warning m-b-sm" },
                 t.strong(null, "This is shown once. "),
                 "Copy it now: it cannot be shown again. If you lose it, create a new one.",
             ),
             disabledTenantHint(found),
-            ...parts,
+            secretParts(found, oncopied),
         ],
-        footer: (close) => [
-            t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "I have stored it")),
-        ],
+        done: "I have stored it",
         onclose: refreshPage,
     });
 }

@@ -42,6 +42,9 @@ const client = {
  * @returns {Promise<T>}
  */
 async function send(path, { method = "GET", query = {}, body, headers = {}, fetch: request = fetch }) {
+    if (expired.reason) {
+        await renewSession();
+    }
     const { token } = session;
     const url = new URL(client.buildURL(path));
     for (const [name, value] of Object.entries(query)) {
@@ -65,5 +68,16 @@ async function send(path, { method = "GET", query = {}, body, headers = {}, fetc
     if (response.status === 401 && token) {
         endSession(sessionOver());
     }
-    throw new Refusal(response.status, answer || {});
+    throw new Refusal(response.status, expired.reason ? { message: expired.reason } : answer || {});
+}
+
+/** Takes over the session of the same member in another tab. It fails while there is none. */
+async function renewSession() {
+    const token = isOwnSession(session.token) ? await askTabs() : "";
+    if (!token || payloadOf(token).id !== payloadOf(session.token).id) {
+        throw new Refusal(401, { message: expired.reason });
+    }
+    session.token = token;
+    sessionStorage.setItem(tokenKey, token);
+    expired.reason = "";
 }

@@ -29,11 +29,13 @@ function pageNavigation() {
 /** What somebody may do. */
 const rights = () => JSON.stringify([mayChange(), member()?.role, member()?.tenant]);
 
-/** A page is made for what somebody may do: once that has changed, it loads again. */
+let shownRights = "";
+
+/** A page is made for what somebody may do: once that has changed, it loads again, unless something is unsaved. */
 async function loadStatus() {
-    const before = rights();
+    shownRights ||= rights();
     await loadMember();
-    if (rights() !== before) {
+    if (rights() !== shownRights && !unsaved()) {
         location.reload();
     }
 }

@@ -39,8 +39,15 @@ if (settings.accentColor) {
     document.documentElement.style.setProperty("--accentColor", settings.accentColor);
 }
 
-window.addEventListener("hashchange", () => {
+askBeforeLeaving();
+window.addEventListener("hashchange", (event) => {
     const isNewSession = takeLinkToken();
+    if (isNewSession && expired.reason) {
+        event.stopImmediatePropagation(); // the page stays
+        window.history.replaceState(null, "", event.oldURL);
+        renewByLink();
+        return;
+    }
     address.hash = location.hash;
     if (isNewSession) {
         location.reload();

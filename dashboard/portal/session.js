@@ -16,6 +16,14 @@ const session = {
     serverAhead: 0, // of the clock of this machine, in milliseconds
 };
 
+/** Why the session has expired while something is unsaved, which stays until it is saved or discarded; "" for a session that holds. */
+const expired = store({ reason: "" });
+
+/** What forms say while they outlive their session. */
+function sessionFault() {
+    return expired.reason;
+}
+
 /**
  * @param {string} token
  * @returns {TokenPayload}
@@ -84,10 +92,38 @@ function startSession(token) {
  * @param {string} reason which the sign-in form shows
  */
 function endSession(reason) {
+    if (keepsForm()) {
+        return;
+    }
     if (isOwnSession(session.token) && sessionStorage.getItem(tokenKey)) {
         tellTabs({ ended: payloadOf(session.token).id, reason });
     }
     leaveSession(reason);
+}
+
+/** How much earlier than here a session may end by the clock of the server, in milliseconds. */
+const clockTolerance = 2000;
+
+/** Whether the session has expired while something is unsaved. Then the page stays as it is. A session that was revoked ends at once. */
+function keepsForm() {
+    if (!isOver(clockTolerance) || !unsaved()) {
+        return false;
+    }
+    expired.reason = isOwnSession(session.token)
+        ? "Your session has expired. Sign in again in another tab, then try again here. What you have entered stays."
+        : "This link has expired. Open a new one in the address bar of this tab, then try again. What you have entered stays.";
+    return true;
+}
+
+/** Continues with the session of a link that was opened in this tab, if it leads to the same tenant. */
+async function renewByLink() {
+    const tenant = session.record?.tenant;
+    expired.reason = "";
+    await loadMember().catch(() => {}); // the form says why, once it is sent
+    if (session.record?.tenant !== tenant) {
+        losses.clear();
+        location.reload();
+    }
 }
 
 /**
@@ -101,6 +137,7 @@ function leaveSession(reason) {
     }
     sessionStorage.removeItem(tokenKey);
     sessionStorage.setItem(reasonKey, reason);
+    losses.clear();
     document.body.replaceChildren();
     location.reload();
 }
@@ -115,8 +152,8 @@ function sessionOver() {
     return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired or was revoked. Open it again from the application that you came from.";
 }
 
-function isOver() {
-    return Date.now() + session.serverAhead >= payloadOf(session.token).exp * 1000;
+function isOver(early = 0) {
+    return Date.now() + session.serverAhead + early >= payloadOf(session.token).exp * 1000;
 }
 
 /** Lists get an empty answer with an expired token, so the page watches the time itself. */

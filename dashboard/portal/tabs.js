@@ -54,7 +54,7 @@ function listenToTabs() {
         const { id } = payloadOf(token);
         if ("asks" in data && session.record && !isOver()) {
             tellTabs({ answers: data.asks, token });
-        } else if ("ended" in data && data.ended === id) {
+        } else if ("ended" in data && data.ended === id && !keepsForm()) {
             leaveSession(data.reason);
         } else if ("signedIn" in data && data.signedIn !== id) {
             leaveSession("Somebody else signed in in another tab.");

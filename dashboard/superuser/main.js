@@ -3,6 +3,7 @@
 document.head.append(t.link({ rel: "stylesheet", href: app.pb.buildURL("/_/extensions/contactbase/integrations.css") }));
 
 showSecretsOnce();
+askBeforeLeaving();
 putContactsFirst();
 linkContactsToEvents();
 

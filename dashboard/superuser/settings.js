@@ -23,3 +23,8 @@ function pageNavigation() {
                 ))),
     );
 }
+
+/** Why the session has ended while a form is open. PocketBase leads to the login instead. */
+function sessionFault() {
+    return "";
+}

@@ -268,11 +268,10 @@ function copyPortalLink(tenant) {
             const { token } = await callIntegrations("POST", `/tenants/${tenant.id}/portal-link`, { role, name: name.trim(), expiresIn: Number(expiresIn) });
             link = `${siteAddress()}/portal/#token=${token}`;
         },
-        onclose: () => link && openDialog({
+        onclose: () => link && openShownOnce({
             title: `Portal link for ${tenant.name}`,
-            sticky: true,
-            content: copyBlock("Link", link, { autofocus: true }),
-            footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "Done"))],
+            content: (oncopied) => copyBlock("Link", link, { autofocus: true, oncopied }),
+            done: "Done",
         }),
     });
 }
