@@ -1,17 +1,35 @@
 // What an attempt of a delivery sent, and the response.
 
+/** What is shown instead of content that was erased. */
+const erasedText = "The content was erased with its contact.";
+
+/**
+ * Whether the payload of an event was erased.
+ *
+ * @param {string | object} payload
+ */
+function isErased(payload) {
+    try {
+        return (typeof payload === "string" ? JSON.parse(payload) : payload).erased === true;
+    } catch {
+        return false;
+    }
+}
+
 /**
  * An attempt in full.
  *
  * @param {AttemptDetails} shown
+ * @param {string | object} [payload] of its event
  */
-function attemptDetails(shown) {
+function attemptDetails(shown, payload = "") {
+    const missing = shown.status ? "The body is empty." : isBlocked(shown.error) ? "The request was not sent." : "There was no response.";
     return t.div(
         { className: "integrations-attempt" },
         attemptSummary(shown),
         shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
         isRedirect(shown.status) ? t.p({ className: "integrations-bad" }, "Redirects are not followed: enter the final address as the webhook's URL.") : null,
-        textBlock("Response body", shown.responseBody, shown.status ? "The body is empty." : isBlocked(shown.error) ? "The request was not sent." : "There was no response."),
+        textBlock("Response body", shown.responseBody, shown.status && isErased(payload) ? erasedText : missing),
         headersBlock("Response headers", shown.responseHeaders),
         headersBlock("Request headers", shown.requestHeaders),
     );

@@ -70,7 +70,7 @@ function webhookPage(route) {
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to continue the search." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact, or send a test event. It appears here automatically.")),
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", mayChange() ? "Change a contact, or send a test event. It appears here automatically." : "The next event appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
                     { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },

@@ -72,7 +72,7 @@ function deliveryParts(details, attempts) {
         requestBlock(details, attempts[0]),
         t.h3({ className: "m-b-10" }, "Attempts"),
         attempts.length ? null : t.p({ className: "txt-hint" }, "No attempts yet."),
-        ...attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown))),
+        ...attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown, details.body))),
     ];
 }
 
@@ -127,6 +127,7 @@ function requestBlock({ url, body }, last) {
         ),
         t.p({ className: "integrations-url m-b-10" }, `POST ${url}`),
         headersBlock("Request headers", headers),
+        isErased(body) ? t.p({ className: "txt-hint" }, erasedText) : null,
         t.pre({ tabIndex: 0, role: "region", ariaLabel: "Request body" }, t.code(null, layOut(body))),
     );
 }

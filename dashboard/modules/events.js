@@ -39,13 +39,13 @@ function eventsPage(route) {
                 data,
                 empty: () => (data.id || data.type || data.contact || data.since || data.tenant
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 5,000 events matches. Go to older events to continue the search." : "No event matches these filters.")
-                    : emptyState("ri-broadcast-line", "No events yet", "Change a contact. Its event appears here automatically.")),
+                    : emptyState("ri-broadcast-line", "No events yet", mayChange() ? "Change a contact. Its event appears here automatically." : "The event of the next change appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
                     { name: "Tenant", className: "integrations-shrinks integrations-roomy", cell: ({ tenant = "" }) => tenantCell({ tenant }) },
                     { name: "ID", className: member() ? "integrations-roomy" : "integrations-wide", cell: ({ id }) => copyableId(id) },
-                    { name: "Contact", className: "integrations-wide", cell: eventContact },
-                    { name: "Deliveries", className: "integrations-grows", cell: ({ deliveries }) => deliveryCounts(deliveries) },
+                    { name: "Contact", className: "integrations-grows", cell: eventContact },
+                    { name: "Deliveries", cell: ({ deliveries }) => deliveryCounts(deliveries) },
                     { name: "Created", cell: ({ createdAt }) => timeAgo(createdAt) },
                     { className: "integrations-actions", cell: (line) => eventActions(line, data) },
                 ],
@@ -105,12 +105,13 @@ function eventsFilters(data, search) {
     );
 }
 
-/** @param {Pick<EventLine, "type" | "contact">} event */
-function eventContact({ type, contact }) {
+/** @param {Pick<EventLine, "type" | "contact" | "contactName">} event */
+function eventContact({ type, contact, contactName }) {
     if (!contact) {
         return t.span({ className: "txt-hint" }, "–");
     }
-    return type === "contact.deleted" ? t.code(null, contact) : t.a({ href: contactPath(contact) }, t.code(null, contact));
+    const label = contactName ? middleCut(contactName) : t.code(null, contact);
+    return type === "contact.deleted" ? label : t.a({ className: "integrations-receiver", href: contactPath(contact) }, label);
 }
 
 /**
@@ -201,9 +202,8 @@ function eventParts(event, again) {
             )),
         ),
         payload ? changesBlock(JSON.stringify(payload)) : null,
-        payload
-            ? copyBlock("Payload", layOut(payload))
-            : t.p({ className: "txt-hint" }, "The payload was erased with its contact."),
+        payload && !isErased(payload) ? null : t.p({ className: "txt-hint" }, erasedText),
+        payload ? copyBlock("Payload", layOut(payload)) : null,
     ];
 }
 

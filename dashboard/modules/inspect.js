@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact, or send a test event. It appears here automatically.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", mayChange() ? "Change a contact, or send a test event. It appears here automatically." : "The next event appears here automatically.");
         },
     );
 }
@@ -105,6 +105,7 @@ function inspectedRequest(request, open) {
                 timeAgo(request.started),
             ),
             request.error ? t.p({ className: "integrations-bad" }, request.error) : null,
+            isErased(request.body) ? t.p({ className: "txt-hint" }, erasedText) : null,
             textBlock("Body", request.body, "The body is empty."),
             headersBlock("Headers", request.headers, true),
         ),

@@ -289,6 +289,7 @@ interface EventLine {
     id: string;
     type: EventKind;
     contact: string; // "" for none
+    contactName?: string; // if it has a name or an address, and exists
     tenant?: string; // its id, if the list has the events of all tenants
     createdAt: string;
     deliveries: Record<DeliveryStatus, number>;

@@ -1,8 +1,10 @@
 package overview
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -34,12 +36,13 @@ type EventsQuery struct {
 
 // EventLine is a line of the list of events.
 type EventLine struct {
-	ID         string         `json:"id"` // as receivers see it
-	Type       string         `json:"type"`
-	Contact    string         `json:"contact"`          // "" for none
-	Tenant     string         `json:"tenant,omitempty"` // its id, if the query selects no tenant
-	CreatedAt  string         `json:"createdAt"`
-	Deliveries DeliveryCounts `json:"deliveries"`
+	ID          string         `json:"id"` // as receivers see it
+	Type        string         `json:"type"`
+	Contact     string         `json:"contact"`               // "" for none
+	ContactName string         `json:"contactName,omitempty"` // as it is now, or its address; "" if it has neither or is gone
+	Tenant      string         `json:"tenant,omitempty"`      // its id, if the query selects no tenant
+	CreatedAt   string         `json:"createdAt"`
+	Deliveries  DeliveryCounts `json:"deliveries"`
 }
 
 // DeliveryCounts has the number of deliveries in each state.
@@ -101,7 +104,7 @@ func Events(app core.App, q EventsQuery) (*EventsPage, error) {
 		for i := range page.Events {
 			places[recordID(page.Events[i].ID)] = &page.Events[i].Deliveries
 		}
-		err = countEventDeliveries(app, places)
+		err = errors.Join(countEventDeliveries(app, places), nameContacts(app, q.Tenant, page.Events))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing events: %w", err)
@@ -148,6 +151,33 @@ func readEvents(app core.App, q EventsQuery) (page *EventsPage, err error) {
 		page.NextBefore = end
 	}
 	return page, rows.Err()
+}
+
+// namesSQL reads the names of contacts, by their ids and tenants.
+const namesSQL = "SELECT c.`id`, coalesce(nullif(c.`name`, ''), c.`email`) FROM json_each(?) j " +
+	"CROSS JOIN `contacts` c ON c.`id` = j.`value` ->> 0 AND c.`tenant` = j.`value` ->> 1"
+
+// nameContacts adds the names of the contacts of events, which are of the tenant, or else of their own ones.
+func nameContacts(app core.App, tenantID string, lines []EventLine) error {
+	contacts := make([][2]string, len(lines))
+	for i, line := range lines {
+		contacts[i] = [2]string{line.Contact, cmp.Or(tenantID, line.Tenant)}
+	}
+	encoded, err := json.Marshal(contacts)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), namesSQL, func(rows *sql.Rows) error {
+		var id, name string
+		err := rows.Scan(&id, &name)
+		names[id] = name
+		return err
+	}, string(encoded))
+	for i := range lines {
+		lines[i].ContactName = names[lines[i].Contact]
+	}
+	return err
 }
 
 // countEventDeliveries counts the deliveries of events, by the ids of their records.

@@ -3854,6 +3854,8 @@ export interface components {
             type: string;
             /** @description The ID of the contact; empty for none. */
             contact: string;
+            /** @description The contact's current name, or else its email address; absent if it has neither or was deleted. */
+            contactName?: string;
             /** @description The ID of the tenant. Only if the request names no tenant. */
             tenant?: string;
             createdAt: components["schemas"]["Time"];
@@ -3869,6 +3871,8 @@ export interface components {
             type: string;
             /** @description The ID of the contact; empty for none. */
             contact: string;
+            /** @description The contact's current name, or else its email address; absent if it has neither or was deleted. */
+            contactName?: string;
             /** @description The ID of the tenant, for superusers. */
             tenant?: string;
             createdAt: components["schemas"]["Time"];
