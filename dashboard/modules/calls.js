@@ -109,10 +109,14 @@ function plainFault(message) {
     if (least) {
         return `Must have ${least} to ${most} characters.`;
     }
-    if (message === "Missing or invalid auth record password.") {
-        return "This is not your password.";
+    if (message === "Missing or invalid auth record password." || message === "Missing or invalid old password.") {
+        return "The current password is wrong.";
     }
-    return /^Failed to (create|update) record\.$/.test(message) ? "You may not do this. Reload the page to see what has changed." : message;
+    if (/^Failed to (create|update) record\.$/.test(message)) {
+        return "You may not do this. Reload the page to see what has changed.";
+    }
+    const sentence = /^(is|must|may|cannot|has) /.test(message) ? `This ${message}` : message.charAt(0).toUpperCase() + message.slice(1);
+    return /[.!?…”)]$/.test(sentence) ? sentence : sentence + ".";
 }
 
 /**

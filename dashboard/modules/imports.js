@@ -90,7 +90,8 @@ function importContacts() {
                     t.label({ htmlFor: id }, "File"),
                     t.input({ id, type: "file", multiple: true, onchange: (event) => (data.name = event.currentTarget.files?.[0]?.name || ""), accept: `.xlsx,.csv,.txt,.tsv,.vcf,${workbookType},text/csv,text/vcard`, required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB. You can drop it here, and choose several files of vCards."),
+                t.div({ className: "field-help" }, "An Excel workbook (.xlsx), CSV or vCards (.vcf), at most 64 MiB. "
+                    + (matchMedia("(pointer: coarse)").matches ? "You can choose several files of vCards." : "You can drop it here, and choose several files of vCards.")),
             ),
             () => partFields(data, data.name),
         ],

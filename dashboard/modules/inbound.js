@@ -383,6 +383,7 @@ function deleteInbound(inbound) {
         action: "Delete",
         run: async () => {
             await app.pb.collection("inbound_webhooks").delete(inbound.id, { requestKey: null });
+            app.toasts.success(`${inbound.name} was deleted.`);
             refreshPage();
         },
     });

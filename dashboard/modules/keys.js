@@ -208,6 +208,7 @@ function revokeKey(key) {
         action: "Revoke key",
         run: async () => {
             await app.pb.collection("api_keys").update(key.id, { revoked: new Date().toISOString() }, { requestKey: null });
+            app.toasts.success("The key was revoked.");
             refreshPage();
         },
     });

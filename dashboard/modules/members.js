@@ -176,6 +176,7 @@ function changeRole(listed, role) {
         style: "",
         run: async () => {
             await app.pb.collection("tenant_members").update(listed.id, { role }, { requestKey: null });
+            app.toasts.success(`${memberLabel(listed)} is now ${role === "admin" ? "an admin" : "a viewer"}.`);
             refreshPage();
         },
     });
@@ -189,6 +190,7 @@ function removeMember(listed) {
         action: "Remove",
         run: async () => {
             await app.pb.collection("tenant_members").delete(listed.id, { requestKey: null });
+            app.toasts.success(`${memberLabel(listed)} was removed.`);
             refreshPage();
         },
     });

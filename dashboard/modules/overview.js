@@ -97,6 +97,6 @@ function firstStepsHint() {
         "ri-rocket-line",
         "No contacts yet",
         "The first steps guide you to your first event.",
-        t.a({ className: "btn expanded", href: integrationsPath + "/start" }, t.span({ className: "txt" }, "First steps")),
+        forEditors(t.a({ className: "btn expanded", href: integrationsPath + "/start" }, t.span({ className: "txt" }, "First steps"))),
     );
 }

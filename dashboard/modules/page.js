@@ -40,7 +40,8 @@ async function loadTenants() {
 function integrationsPage({ title, trail = [], intro, actions = [], content, load, gone, opened, entered, firstSteps = true }) {
     const titleText = typeof title === "string" ? () => title : title;
     app.store.title = titleText();
-    const state = store({ fault: "", starting: false, gone: false });
+    const state = store({ fault: "", starting: false, gone: false, isLoaded: false });
+    const lost = () => (entered?.() ? unsavedInput : null);
     /** @type {ReturnType<typeof poll>} */
     let polling;
 
@@ -49,6 +50,7 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
             await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.(), loadStatus()]);
             state.fault = "";
             state.gone = false;
+            state.isLoaded = true;
         } catch (error) {
             if (hasNoSession(error)) {
                 app.checkApiError(error);
@@ -89,7 +91,11 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
                 ),
                 t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting || state.gone }, actions),
             ),
-            t.div({ role: "alert" }, () => (state.fault ? t.div({ className: "alert danger m-b-sm" }, state.fault) : null)),
+            t.div({ role: "alert" }, () => (state.fault ? t.div(
+                { className: "alert danger m-b-sm integrations-failed" },
+                t.span(null, state.fault, state.isLoaded ? " What you see was loaded before." : ""),
+                t.button({ type: "button", className: "btn sm secondary", onclick: () => polling.again() }, t.span({ className: "txt" }, "Retry")),
+            ) : null)),
             statusLine,
             () => {
                 if (state.gone && gone) {

@@ -77,4 +77,21 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/imports`, importsPage);
     app.routes.superuserOnly(`${integrationsPath}/imports/{id}`, importPage);
     app.routes.superuserOnly(`${integrationsPath}/audit`, auditPage);
+    app.routes.superuserOnly("#/{path...}", missingPage);
+}
+
+/**
+ * The page of an address that no page has.
+ *
+ * @param {{ path: string }} route
+ */
+function missingPage({ path }) {
+    if (path === "#/") {
+        location.hash = integrationsPath;
+    }
+    return integrationsPage({
+        title: "Page not found",
+        firstSteps: false,
+        content: () => emptyState("ri-ghost-line", "This page does not exist", "Check the address, or go on from the overview.", t.a({ className: "btn", href: integrationsPath }, t.span({ className: "txt" }, "Overview"))),
+    });
 }

@@ -104,7 +104,7 @@ function emptyState(icon, title, text, action) {
         { className: "integrations-empty-state" },
         t.i({ className: icon, ariaHidden: true }),
         t.h2(null, title),
-        t.p({ className: "txt-hint" }, action && member()?.role === "viewer" ? "Only admins can create one." : text),
+        t.p({ className: "txt-hint" }, Array.isArray(action) && !action.length && member()?.role === "viewer" ? "Only admins can create one." : text),
         action || null,
     );
 }
@@ -242,7 +242,7 @@ function filterConditions(data, fields) {
  */
 function actionButton(label, icon, onclick, { style = "secondary", ...attributes } = {}) {
     return t.button(
-        { type: "button", className: `btn sm transparent ${style}`, onclick, ...attributes },
+        { type: "button", className: `btn sm transparent ${style}`, title: label, onclick, ...attributes },
         t.i({ className: icon, ariaHidden: true }),
         t.span({ className: "txt" }, label),
     );
@@ -258,7 +258,7 @@ function actionButton(label, icon, onclick, { style = "secondary", ...attributes
  */
 function actionLink(label, icon, href, ariaLabel) {
     return t.a(
-        { className: "btn sm transparent secondary", href, ariaLabel },
+        { className: "btn sm transparent secondary", href, title: label, ariaLabel },
         t.i({ className: icon, ariaHidden: true }),
         t.span({ className: "txt" }, label),
     );
@@ -304,7 +304,7 @@ function actionMenu(label, actions) {
     );
     return [
         t.button(
-            { type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, "html-popovertarget": id },
+            { type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, title: label, "html-popovertarget": id },
             t.i({ className: "ri-more-2-line", ariaHidden: true }),
         ),
         menu,

@@ -139,6 +139,7 @@ function deleteWebhook(webhook) {
         action: "Delete webhook",
         run: async () => {
             await app.pb.collection("webhooks").delete(webhook.id, { requestKey: null });
+            app.toasts.success("The webhook was deleted.");
             refreshPage();
         },
     });

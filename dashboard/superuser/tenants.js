@@ -206,6 +206,7 @@ function deleteTenant(tenant) {
                 throw fieldFault("name", "The name does not match.");
             }
             await app.pb.collection("tenants").delete(tenant.id, { requestKey: null });
+            app.toasts.success(`${tenant.name} was deleted.`);
             await loadTenants();
             refreshPage();
         },

@@ -63,6 +63,7 @@ interface NavigationLink {
 type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParameterOf<Rest> : never;
 
 interface Route<Parameter extends string> {
+    path: string; // the whole address
     params: Record<Parameter, string>;
     query: Record<string, string[]>;
 }
