@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"contactbase/internal/event"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/testkit"
-	"github.com/spf13/cobra"
 )
 
 // output runs a command, and returns what it prints, also as notes and warnings.

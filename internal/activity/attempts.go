@@ -73,11 +73,7 @@ func gatherAttempts(reader sqlite.Reader, after int64, limit int) (*gathered, er
 			counted, err := storeAttempts(tx, attempts)
 			return append(statements, counted...), err
 		},
-		stored: func(app core.App) {
-			for _, c := range changes {
-				c.log(app)
-			}
-		},
+		stored: func(app core.App) { logChanges(app, changes) },
 	}
 	err := sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
 		var started, fault string

@@ -112,13 +112,15 @@ func storeFailures(
 	return statements, changes, nil
 }
 
-func (c *change) log(app core.App) {
-	log, says := app.Logger().Warn, "a webhook is failing"
-	if c.recovered {
-		log, says = app.Logger().Info, "a webhook works again"
+func logChanges(app core.App, changes []change) {
+	for _, c := range changes {
+		log, says := app.Logger().Warn, "a webhook is failing"
+		if c.recovered {
+			log, says = app.Logger().Info, "a webhook works again"
+		}
+		log(says, "tenant", c.tenant, "webhook", c.webhook, "name", c.name,
+			"since", c.Since, "attempts", c.Attempts, "reason", c.Reason)
 	}
-	log(says, "tenant", c.tenant, "webhook", c.webhook, "name", c.name,
-		"since", c.Since, "attempts", c.Attempts, "reason", c.Reason)
 }
 
 const failingSQL = "SELECT `webhook`, `since`, `attempts`, `error` FROM `_failingWebhooks` " +

@@ -116,9 +116,6 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 	if landing.Contacts, err = countContacts(app, tenantID); err != nil {
 		return nil, err
 	}
-	if landing.Notices, err = notice.Latest(app, tenantID, maxNotices); err != nil {
-		return nil, err
-	}
 	lines, err := selectWebhooks(app, WebhooksQuery{Tenant: tenantID})
 	if err != nil {
 		return nil, err
@@ -130,6 +127,7 @@ func ReadLanding(app core.App, tenantID string, span activity.Span, now time.Tim
 		func() error { return landing.addDisabled(app, tenantID) },
 		func() error { return landing.addFailing(app, lines, now) },
 		func() error { return landing.addExpiring(app, tenantID, now) },
+		func() (err error) { landing.Notices, err = notice.Latest(app, tenantID, maxNotices); return err },
 	} {
 		if err := find(); err != nil {
 			return nil, fmt.Errorf("looking for problems: %w", err)
