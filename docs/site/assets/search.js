@@ -13,6 +13,7 @@ const stopWords = new Set((
 /** What people call things, and what the documentation calls them. */
 const synonyms = Object.entries({
   "ai llm gpt chatgpt claude agent assistant": "mcp language model",
+  "admin administrator root": "superuser",
   "allowlist whitelist allowlisting firewall egress localhost": "private addresses webhookAllow network",
   "analytics statistics dashboards prometheus grafana alert alerts": "monitoring metrics",
   "sdk library python javascript package npm pip": "client clients",
@@ -39,6 +40,7 @@ const synonyms = Object.entries({
   "filter find query lookup": "search list",
   "hmac checksum authenticity verification forged spoof": "signature verify",
   "history log logs activity": "audit event",
+  "ip ips": "addresses firewall",
   "invite invitation user users team teammate colleague seat": "member members add",
   "mismatch invalid wrong incorrect": "signature verify error",
   "notification notify": "notice notices email",
@@ -61,6 +63,9 @@ const synonymsOf = new Map(synonyms);
 
 /** Phrases whose words say something else, or nothing, one by one. */
 const phrases = /** @type {const} */ ([
+  [/back(?:ing)?.?up (?:the |my )?(?:database|data)\b/, "backup restore"],
+  [/(?:forg[oe]t\w*|lost|reset) (?:the |my )?(?:admin|superuser|root)\w* (?:password|account)/, "superuser locked out"],
+  [/link\b.*\bexpired|expired\b.*\blink/, "expired link something does not work"],
   [/too many requests|rate.?limit\w*|request limit/, "rate_limited limits"],
   [/\bwho (?:has )?(?:changed|deleted|created|edited|did)/, "audit"],
   [/personal data|right to be forgotten|data subject/, "privacy erased"],
@@ -132,8 +137,8 @@ function prepare(sections) {
   let known = prepared.get(sections);
   if (!known) {
     const all = sections.map((section) => {
-      const { page, heading, path = "", text } = section;
-      const title = count(page + " " + path);
+      const { page, heading, path = "", text, address } = section;
+      const title = count(`${page} ${path} ${path && address.split("#")[1]}`); // an operation is known by its ID, too
       for (const [word, times] of count(heading || page)) {
         title.set(word, (title.get(word) || 0) + times + 1); // a heading says more than the name of its page
       }
