@@ -101,7 +101,7 @@ var decoders = map[string]string{
 	`,
 	"a header or the line of a request, of which net/http reads at most 1 MiB": `
 		internal/health.ServeLive internal/health.Monitor.ServeReady
-		internal/address.Base internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
+		internal/visitor.ReadPorts internal/inbound/payload.Mapping.WithTopic
 	`,
 	"what this program has written": `
 		internal/broker.Broker.Deliver internal/contact.Contact.AppendJSON internal/contact.Tag
