@@ -3,13 +3,11 @@
 package extension
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -83,8 +81,7 @@ func (r recorder) Unwrap() core.App { return r.App }
 
 // RunInTransaction implements core.App. A transaction that takes long is reported with the place of the caller.
 func (r recorder) RunInTransaction(do func(tx core.App) error) error {
-	_, place := callerOf(2)
-	return Transact(r.App, place, do)
+	return Transact(r.App, callerOf(2), do)
 }
 
 // Transact is PocketBase's RunInTransaction for an extension at a place, and reports it if it takes long.
@@ -95,28 +92,22 @@ func Transact(app core.App, place string, do func(tx core.App) error) error {
 	})
 }
 
-// record remembers a hook for these tags, which the caller of the caller binds. PocketBase's own routes bind some as
-// well: those only follow deletions, and need no records.
+// record remembers a hook for these tags, which the caller of the caller binds.
 func (r recorder) record(tags []string) {
-	function, place := callerOf(4)
-	if strings.HasPrefix(function, pocketBaseRoutes) {
-		return
-	}
 	found := of(r.App)
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	found.bindings = append(found.bindings, binding{tags, cmp.Or(found.script, place)})
+	place := found.script
+	if place == "" {
+		place = callerOf(4)
+	}
+	found.bindings = append(found.bindings, binding{tags, place})
 }
 
-const pocketBaseRoutes = "github.com/pocketbase/pocketbase/apis."
-
-// callerOf returns the name, and the file and line, of a caller, as of runtime.Caller.
-func callerOf(skip int) (function, place string) {
-	pc, file, line, _ := runtime.Caller(skip)
-	if found := runtime.FuncForPC(pc); found != nil {
-		function = found.Name()
-	}
-	return function, filepath.Base(file) + ":" + strconv.Itoa(line)
+// callerOf returns the file and line of a caller, as of runtime.Caller.
+func callerOf(skip int) string {
+	_, file, line, _ := runtime.Caller(skip)
+	return filepath.Base(file) + ":" + strconv.Itoa(line)
 }
 
 // bind records a hook, then returns it.

@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/extension"
 )
 
 // The program's own transactions do not go through the app that extensions receive, whose transactions belong to no
@@ -26,5 +29,12 @@ func TestOwnTransactionsHaveTheirTenants(t *testing.T) {
 	}
 	if isRecorded(own.App) || !isRecorded(program.Base.App) {
 		t.Error("the program works with the app of extensions, or extensions with that of the program")
+	}
+	// PocketBase's routes bind hooks, which would count as an extension's: each contact would be saved as a record
+	if _, err := apis.NewRouter(own); err != nil {
+		t.Fatal(err)
+	}
+	if contacts := core.NewBaseCollection("contacts"); extension.Bound(own, contacts) {
+		t.Errorf("without an extension, hooks of contacts are bound in %q", extension.Places(own, contacts))
 	}
 }
