@@ -14,7 +14,8 @@ import (
 )
 
 // stopTimeout is how long running requests and deliveries in flight have to finish, together, when the program stops.
-const stopTimeout = 10 * time.Second
+// Container runtimes kill a program after 10 seconds.
+const stopTimeout = 8 * time.Second
 
 // Start starts the background work. After Stop it does nothing: a signal may end the program before its
 // workers have started.
