@@ -34,6 +34,9 @@ func (r *Reader) findHeadings(choice Choice, sheets []string) error {
 	if err := r.readAhead(func(row Row) bool { return row.Number < last }); err != nil {
 		return err
 	}
+	if len(r.ahead) == 0 && len(sheets) > 1 && choice.Sheet == "" {
+		return fmt.Errorf("its first sheet is empty: choose one of the sheets %s", strings.Join(sheets, ", "))
+	}
 	if len(r.ahead) == 0 {
 		return errors.New("it is empty; a row must have the names of the columns")
 	}

@@ -31,11 +31,16 @@ var otherFormats = []struct {
 	{"<?xml", "Workbook", "an XML spreadsheet", saveAs},
 	{"<?xml", "", "XML", saveAs},
 	{"<", ">", "HTML", saveAs},
+	{"dn:", "", "an address book in LDIF", exportIt},
+	{"version: 1", "\ndn:", "an address book in LDIF", exportIt},
+	{"BEGIN:VCALENDAR", "", "a calendar", exportIt},
 	{"[", "{", "JSON", sendIt},
 	{"{", `"`, "JSON", sendIt},
 }
 
 const sendIt = "send it to the API or to an inbound webhook, or convert it to CSV"
+
+const exportIt = "export the contacts as vCards (.vcf) or CSV"
 
 const saveAs = `save the sheet without a password as "Excel Workbook (.xlsx)" or "CSV UTF-8" ` +
 	`in your spreadsheet program, then import that file`

@@ -82,6 +82,9 @@ func TestOtherFormats(t *testing.T) {
 		"xls":       {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", saveAs}},
 		"gzip":      {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
 		"pdf":       {"%PDF-1.7\n", []string{"PDF document"}},
+		"ldif":      {"dn: cn=Ada,mail=ada@example.com\ncn: Ada\n", []string{"an address book in LDIF", "vCards (.vcf) or CSV"}},
+		"ldif 1":    {"version: 1\n\ndn: cn=Ada\ncn: Ada\n", []string{"an address book in LDIF"}},
+		"calendar":  {"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", []string{"a calendar", "vCards (.vcf) or CSV"}},
 		"form":      {"--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nname,email\r\nAda,\r\n--x--\r\n", []string{"a form (multipart/form-data)", "--data-binary"}},
 		"binary":    {"\x00\x00\x01\x02name", []string{"not a text file", saveAs}},
 	} {
@@ -91,6 +94,24 @@ func TestOtherFormats(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", what, err, want)
 			}
 		}
+	}
+}
+
+// The message about an empty first sheet names those that can be chosen.
+func TestFirstSheetIsEmpty(t *testing.T) {
+	t.Parallel()
+	book := excelize.NewFile()
+	defer func() { _ = book.Close() }()
+	_, err := book.NewSheet("Contacts")
+	err = errors.Join(err, book.SetCellValue("Contacts", "A1", "name"), book.SetCellValue("Contacts", "A2", "Ada"))
+	var file strings.Builder
+	if err := errors.Join(err, book.Write(&file)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "its first sheet is empty: choose one of the sheets"
+	if _, _, err := read(t, file.String(), sheet.Choice{}); err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "Contacts") {
+		t.Errorf("an empty first sheet: %v", err)
 	}
 }
 
