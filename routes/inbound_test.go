@@ -319,6 +319,7 @@ func TestInboundErrorsNameTheField(t *testing.T) {
 		{`null`, `{"name":["a","b"]}`, "Nothing was written: name: must be text"},
 		{`{"fields":{"email":"form_response.@answer:email"}}`, `{"foo":1}`, "the mapping finds nothing for"},
 		{`{"fields":{"name":"n","email":"form.mail"}}`, `{"form":{"email":"ada@example.com"},"n":""}`, `the mapping finds nothing for \"email\" at form.mail. The request has: \"form.email\", \"n\".`},
+		{`null`, `{"name":"","email":" ","phone":null}`, `The values are empty: \"email\", \"name\", \"phone\".`},
 		{`null`, `{"customer":{"title":"Dr"},"plan":"pro"}`, `The request has: \"customer.title\", \"plan\".`},
 		{`{"items":"people"}`, `{"data":[{"email":"ada@example.com"}]}`, `The request has: \"data\".`},
 	} {

@@ -178,8 +178,11 @@ func Decode(contentType string, body []byte, m *Mapping, fields ...Own) (Payload
 	if err != nil {
 		return Payload{}, err
 	}
-	if p.Note == "" {
+	unfilled := isUnfilled(root)
+	if p.Note == "" && !unfilled {
 		p.Note = receivedNote(d.kept.Names)
+	} else if unfilled {
+		p.Note = " The values are empty: " + some(d.kept.Names) + "."
 	}
 	p.Kept = d.kept
 	for _, warning := range d.warnings {
@@ -190,7 +193,7 @@ func Decode(contentType string, body []byte, m *Mapping, fields ...Own) (Payload
 		p.Items[i].finish()
 		p.Items[i].Warnings = append(p.Items[i].Warnings, d.warnings...)
 	}
-	if m == nil {
+	if m == nil && !unfilled {
 		p.advise(root)
 	}
 	return p, nil

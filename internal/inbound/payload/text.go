@@ -62,6 +62,17 @@ func isNoValue(v any) bool {
 	return written.IsNoValue(text)
 }
 
+// isUnfilled reports whether an object has no values, as from a template that found nothing to fill in.
+func isUnfilled(root any) bool {
+	obj, _ := root.(map[string]any)
+	for _, v := range obj {
+		if text, isText := v.(string); v != nil && (!isText || strings.TrimSpace(text) != "") && !isNoValue(v) {
+			return false
+		}
+	}
+	return len(obj) > 0
+}
+
 // isOrder reports whether a text is the number of an order, which is not a person's name.
 func isOrder(v any) bool {
 	text, _ := v.(string)
