@@ -19,9 +19,6 @@ const root = "../.."
 // readers are the places that read the body of a request by themselves, with the reason.
 var readers = map[string]string{
 	"hooks/input.go":               "PocketBase's decoder reads what the reader has received",
-	"hooks/hidden_input.go":        "PocketBase's decoder reads what the reader has received",
-	"hooks/inbound.go":             "PocketBase's decoder reads what the reader has received",
-	"hooks/members.go":             "PocketBase's decoder reads what the reader has received",
 	"routes/integrations/admin.go": "the bodies of a preview and of a stored request, which have arrived",
 	"routes/bodies.go":             "replaces PocketBase's reader with ours",
 	"internal/mcp/server.go":       "gives the SDK a message that the reader has received",
