@@ -1,7 +1,7 @@
 package migrations
 
-// A row for each webhook whose last attempt failed: since when its attempts fail, how many have failed, and why the last
-// one did, "" if unknown. Those that fail already begin with their oldest hour after the last success.
+// A row for each webhook whose last attempt failed: since when its attempts fail, how many have failed, and why the
+// last one did, "" if unknown. Those that fail already begin with their oldest hour after the last success.
 func init() {
 	revertible("1760000094_failing_webhooks.go", []string{
 		"CREATE TABLE `_failingWebhooks` (`webhook` TEXT PRIMARY KEY NOT NULL, `since` TEXT NOT NULL, `attempts` INTEGER NOT NULL, `error` TEXT NOT NULL) WITHOUT ROWID",

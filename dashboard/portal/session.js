@@ -83,6 +83,7 @@ function startSession(token) {
     if (isOwnSession(token)) {
         tellTabs({ signedIn: payloadOf(token).id });
     }
+    losses.clear(); // such as the question that led here
     location.reload();
 }
 

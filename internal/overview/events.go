@@ -39,7 +39,7 @@ type EventLine struct {
 	ID          string         `json:"id"` // as receivers see it
 	Type        string         `json:"type"`
 	Contact     string         `json:"contact"`               // "" for none
-	ContactName string         `json:"contactName,omitempty"` // as it is now, or its address; "" if it has neither or is gone
+	ContactName string         `json:"contactName,omitempty"` // as it is now, or its address; "" without both
 	Tenant      string         `json:"tenant,omitempty"`      // its id, if the query selects no tenant
 	CreatedAt   string         `json:"createdAt"`
 	Deliveries  DeliveryCounts `json:"deliveries"`
