@@ -46,19 +46,26 @@ func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 		if try >= r.maxRetries || !repeatable(request, answer, err) {
 			return answer, err
 		}
-		pause := backoff(try)
-		if after := retryAfter(answer); after > longestRetryAfter {
-			return answer, err
-		} else if after > 0 {
-			pause = after + random.N(firstPause) // clients with the same Retry-After do not return at the same time
-		}
-		if end, ends := request.Context().Deadline(); ends && time.Until(end) < pause {
-			return answer, err // more specific than the context's error
+		pause, isLong := pauseAfter(request, answer, try)
+		if isLong {
+			return answer, err // more specific than an error of the context
 		}
 		if err := wait(request.Context(), pause); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// pauseAfter returns how long to wait after an attempt, and whether that is too long for the request.
+func pauseAfter(request *http.Request, answer *http.Response, try int) (pause time.Duration, isLong bool) {
+	pause = backoff(try)
+	if after := retryAfter(answer); after > longestRetryAfter {
+		return after, true
+	} else if after > 0 {
+		pause = after + random.N(firstPause) // clients with the same Retry-After do not return at the same time
+	}
+	end, ends := request.Context().Deadline()
+	return pause, ends && time.Until(end) < pause
 }
 
 // send makes one attempt. It reads the whole response, because the connection may break.
