@@ -42,18 +42,23 @@ func (l *labelled) next() error {
 		return err
 	}
 	l.out = line
+	if isContinuation(line) {
+		return nil
+	}
 	head := line[:headLength(string(line))]
 	name := labelIn(string(head))
-	if name == "" || isContinuation(line) {
+	if name == "" {
 		return nil
 	}
 	whole := bytes.Clone(line)
 	head = whole[:len(head)]
 	value := bytes.Clone(bytes.TrimRight(line[len(head):], "\r\n"))
-	for next, _ := l.in.Peek(1); isContinuation(next) && len(whole) < maxCard; next, _ = l.in.Peek(1) {
+	for next, _ := l.in.Peek(1); isContinuation(next); next, _ = l.in.Peek(1) {
 		more, _ := l.in.ReadSlice('\n') // the next call has its error
-		whole = append(whole, more...)
-		value = append(value, bytes.TrimRight(more[1:], "\r\n")...)
+		if len(whole) < maxCard {       // line cuts the rest off
+			whole = append(whole, more...)
+			value = append(value, bytes.TrimRight(more[1:], "\r\n")...)
+		}
 	}
 	l.out = whole
 	isASCII := !bytes.ContainsFunc(value, func(c rune) bool { return c >= utf8.RuneSelf || c == shift })
